@@ -65,8 +65,8 @@ class Sequence:
             self.track = dict(fields(dict(fields(packet[59])).get(11, b""))).get(11, self.track)
 
 
-def read(path: pathlib.Path) -> list[Event]:
-    """All slices and instants, by their beginning."""
+def read(path: pathlib.Path, rows: bool = False) -> list[Event]:
+    """All slices and instants, by their beginning; `rows`: also those that lie on no thread."""
     threads: dict[int, tuple[int, int]] = {}
     sequences: dict[int, Sequence] = {}
     edges: list[tuple[int, int, int, str, str, dict[str, Any]]] = []
@@ -96,14 +96,14 @@ def read(path: pathlib.Path) -> list[Event]:
     out: list[Event] = []
     stacks: dict[int, list[Event]] = {}
     for ts, kind, uuid, name, category, notes in sorted(edges, key=lambda e: e[0]):
-        if uuid not in threads:
+        if uuid not in threads and not rows:
             continue
         if kind == END:
             stack = stacks.get(uuid, [])
             if stack:
                 stack.pop().end = ts
         elif kind in (BEGIN, INSTANT):
-            event = Event(ts, ts, name, category, *threads[uuid], notes, kind == INSTANT)
+            event = Event(ts, ts, name, category, *threads.get(uuid, (0, 0)), notes, kind == INSTANT)
             out.append(event)
             if kind == BEGIN:
                 stacks.setdefault(uuid, []).append(event)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "protocol/nccl_events.h"
 #include "record/clocks.h"
 #include "record/naming.h"
 #include "record/registry.h"
@@ -32,6 +33,7 @@ static void fill(const hu_run_options *o, const hu_facts *facts, hu_control *c)
     c->max_blocks = (uint32_t)(blocks < LEAST_BLOCKS ? LEAST_BLOCKS : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
     c->wants_paths = o->paths;
     c->redacts_ranges = o->redact_ranges;
+    c->nccl_events = o->nccl_events ? o->nccl_events : HU_NCCL_DEFAULT;
     c->os_threshold = (uint64_t)((double)o->threshold_ns * c->ticks_per_second / 1e9);
     c->wants_steps = o->wants_steps;
     c->cuda = o->cuda;

@@ -61,7 +61,8 @@ static int arm(const hu_run_options *o, hu_arena *arena)
                             .assignments = o->assignments,
                             .n_assignments = o->n_assignments,
                             .wants_nvtx = o->doors & HU_DOOR_NVTX,
-                            .wants_cuda = o->doors & HU_DOOR_CUDA};
+                            .wants_cuda = o->doors & HU_DOOR_CUDA,
+                            .wants_nccl = o->doors & HU_DOOR_NCCL};
     hu_launch_notes notes = {0};
     hu_session      session;
     hu_facts        facts;

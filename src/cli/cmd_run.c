@@ -132,7 +132,8 @@ static char **make_environment(run_state *r, const char *session, hu_launch_note
                                  .n_assignments = r->o->n_assignments,
                                  .program = find_program(r->argv[0], path, sizeof path) ? path : NULL,
                                  .wants_nvtx = r->o->doors & HU_DOOR_NVTX,
-                                 .wants_cuda = r->o->doors & HU_DOOR_CUDA};
+                                 .wants_cuda = r->o->doors & HU_DOOR_CUDA,
+                                 .wants_nccl = r->o->doors & HU_DOOR_NCCL};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "protocol/nccl_events.h"
 
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_THRESHOLD_NS = 1000 };
 
-#define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA)
-#define LATER_DOORS   (HU_DOOR_NCCL | HU_DOOR_PYTORCH)
+#define DEFAULT_DOORS \
+    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL)
+#define LATER_DOORS HU_DOOR_PYTORCH
 
 static const struct {
     const char *name;
@@ -89,7 +91,7 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s?",
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, none", option,
+                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, none", option,
                    text);
 }
 
@@ -161,6 +163,40 @@ static int parse_require(void *field, const char *text, hu_error *err)
             return unknown_door("require", word, err);
         *required |= find_door(word);
     }
+    return 0;
+}
+
+/* Kinds of NCCL's events, "default" and "all". */
+static int parse_nccl_events(void *field, const char *text, hu_error *err)
+{
+    static const char *const kinds[] = {
+#define K(id, word) word,
+        HU_NCCL_KINDS(K)
+#undef K
+    };
+    uint32_t events = 0;
+
+    for (hu_str list = hu_str_of(text), word; list.n;) {
+        size_t i = 0;
+
+        word = next_word(&list);
+        while (i < HU_COUNT(kinds) && !hu_str_equal(word, hu_str_of(kinds[i])))
+            i++;
+        if (i < HU_COUNT(kinds))
+            events |= 1u << i;
+        else if (hu_str_equal(word, HU_STR("default")))
+            events |= HU_NCCL_DEFAULT;
+        else if (hu_str_equal(word, HU_STR("all")))
+            events |= HU_NCCL_ALL;
+        else if (word.n)
+            return hu_fail(
+                err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "--nccl-events needs kinds of NCCL's events, not \"%.*s\"; choose from default, all, kernelch, "
+                "proxyop, proxystep, proxyctrl, netplugin, group, coll, p2p, groupapi, collapi, p2papi, kernellaunch, "
+                "cecoll, cesync, cebatch",
+                HU_FMT(word));
+    }
+    *(uint32_t *)field = events;
     return 0;
 }
 
@@ -429,7 +465,7 @@ const hu_run_options hu_run_defaults = {
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu, cuda (default: all of them), or none", 0, .parse = parse_trace,
+     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl (default: all of them), or none", 0, .parse = parse_trace,
      .heading = "what to record", .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},
@@ -437,6 +473,9 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
      .parse = parse_switches, .heading = "what to record"},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
      AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
+    {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",
+     "with --trace nccl: ask NCCL for these events: default, all, kernelch (when kernels ran), proxyop, ...",
+     AT(nccl_events), .parse = parse_nccl_events, .heading = "what to record"},
     {"paths", 0, HU_OPTION_FLAG, NULL, "record the files and peers of calls (default; --no-paths: omit them)", AT(paths),
      .heading = "what to record"},
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,

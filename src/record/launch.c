@@ -139,6 +139,19 @@ static bool add_cuda(variables *v, const hu_launch_plan *plan, hu_arena *arena, 
     return set(v, arena, "CUDA_INJECTION64_PATH", NULL, plan->library);
 }
 
+/* NCCL has one profiler.  Whoever chose one, or none, wants that. */
+static bool add_profiler(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    const char *there = value_of(v, "NCCL_PROFILER_PLUGIN");
+
+    if (!there)
+        return set(v, arena, "NCCL_PROFILER_PLUGIN", NULL, plan->library);
+    if (strcmp(there, plan->library) != 0)
+        note(notes, arena, "NCCL_PROFILER_PLUGIN=%s stays as it is: --trace nccl records nothing of NCCL itself%s", there,
+             plan->wants_nvtx ? "; calls and bytes come from its NVTX ranges" : "; unset it, or add nvtx");
+    return true;
+}
+
 static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
@@ -151,6 +164,8 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
     if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes))
+        return false;
+    if (plan->wants_nccl && !add_profiler(v, plan, arena, notes))
         return false;
     if (!plan->wants_nvtx)
         return true;

@@ -16,7 +16,7 @@ typedef struct {
     char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t       n_assignments;
     const char  *program; /* the file that is started; NULL: not known */
-    bool         wants_nvtx, wants_cuda;
+    bool         wants_nvtx, wants_cuda, wants_nccl;
 } hu_launch_plan;
 
 /* Lines for the user about what could not be done as wished; texts are in the arena. */
@@ -28,7 +28,7 @@ typedef struct {
 /*
  * The environment for the command: the caller's, the assignments, and ours.  LD_PRELOAD and PYTHONPATH are added to,
  * the tools of NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH become those of HOLDUP_NVTX_CHAIN and HOLDUP_CUDA_CHAIN,
- * called by us.  NULL when there is no memory.
+ * called by us; a NCCL_PROFILER_PLUGIN that is there stays.  NULL when there is no memory.
  */
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 

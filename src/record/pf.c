@@ -8,6 +8,7 @@
 
 #include "protocol/format_payload.h"
 #include "protocol/mpi_calls.h"
+#include "protocol/nccl_events.h"
 #include "protocol/os_calls.h"
 #include "record/payload.h"
 
@@ -20,6 +21,15 @@ static const char *const words[] = {
     HU_PF_WORDS(W)
 #undef W
 };
+
+static const char *const nccl_keys[] = {"",
+#define F(id, key, type) key,
+                                        HU_NCCL_FIELDS(F)
+#undef F
+};
+
+_Static_assert(HU_COUNT(words) <= HU_PF_NCCL_KEYS - HU_PF_OWN, "words have numbers of their own");
+_Static_assert(HU_COUNT(nccl_keys) <= HU_PF_OS_CALL_NAMES - HU_PF_NCCL_KEYS, "keys, too");
 
 static const char *const categories[] = {
 #define C(id, text) text,
@@ -47,7 +57,9 @@ hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
         return p->readable && iid < p->n_ids && p->readable[iid].p ? p->readable[iid] : hu_ring_text(p->ring, iid);
     if (iid >= HU_PF_SITES)
         return iid - HU_PF_SITES < p->sites.names.n ? p->sites.names.at[iid - HU_PF_SITES] : HU_STR("");
-    if (iid < HU_PF_OS_CALL_NAMES)
+    if (iid >= HU_PF_NCCL_KEYS && iid < HU_PF_OS_CALL_NAMES)
+        return iid - HU_PF_NCCL_KEYS < HU_COUNT(nccl_keys) ? hu_str_of(nccl_keys[iid - HU_PF_NCCL_KEYS]) : HU_STR("");
+    if (iid < HU_PF_NCCL_KEYS)
         return iid - HU_PF_OWN < HU_COUNT(words) ? hu_str_of(words[iid - HU_PF_OWN]) : HU_STR("");
     if (iid >= HU_PF_MPI_NAMES)
         return iid - HU_PF_MPI_NAMES < HU_COUNT(mpi_names) ? hu_str_of(mpi_names[iid - HU_PF_MPI_NAMES]) : HU_STR("");

@@ -35,17 +35,22 @@
     W(FROM_DEVICE, "fromDevice") W(TO_DEVICE, "toDevice") W(CBID, "cbid") W(SYNC_KIND, "cuda_sync_kind")               \
     W(WAIT_STREAM, "wait_on_stream") W(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                               \
     W(WAIT_EVENT, "wait_on_cuda_event_id") W(DEVICE_TYPE, "Device Type") W(DEVICE_ID, "Device Id")                     \
-    W(ADDRESS, "Addr") W(ALLOC_BYTES, "Bytes") W(MEMORY, "[memory]")
+    W(ADDRESS, "Addr") W(ALLOC_BYTES, "Bytes") W(MEMORY, "[memory]") W(COLLECTIVE, "Collective name")                  \
+    W(DTYPE, "dtype") W(IN_ELEMENTS, "In msg nelems") W(OUT_ELEMENTS, "Out msg nelems") W(GROUP_SIZE, "Group size")    \
+    W(GROUP_NAME, "Process Group Name") W(GROUP_DESCRIPTION, "Process Group Description") W(SEQUENCE, "Seq")           \
+    W(SOURCE_RANK, "Src Rank") W(TARGET_RANK, "Dst Rank") W(COMM_RANK, "comm_rank") W(RECORDED, "recorded")            \
+    W(EVENT, "event") W(STATE, "state")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \
     C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")            \
     C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                   \
-    C(HOST, "cuda_host_function")
+    C(HOST, "cuda_host_function") C(NCCL, "nccl")
 /* clang-format on */
 
 enum {
-    HU_PF_OWN = 1 << 16, /* iids of our own words begin here */
+    HU_PF_OWN = 1 << 16,               /* iids of our own words begin here */
+    HU_PF_NCCL_KEYS = HU_PF_OWN + 160, /* and a hu_nccl_field */
     HU_PF_OS_CALL_NAMES = HU_PF_OWN + 256,
     HU_PF_MPI_NAMES = HU_PF_OWN + 512,
     HU_PF_OWN_MOST = 1024,
@@ -158,6 +163,7 @@ typedef struct {
     hu_pf_gpu  *gpu;              /* of the process at hand; NULL: it has used none */
     hu_str     *readable;         /* names of its kernels, by id; .p NULL: as they are.  NULL: it has none */
     uint64_t    correlation_base; /* correlations of this process begin behind those of the ones before */
+    struct hu_pf_nccl *nccl; /* NULL: NCCL told nothing */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -178,6 +184,12 @@ hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid);
 /* pf_ranges.c: ranges that another thread may end.  False: no memory. */
 bool hu_pf_ranges_take(hu_pf *p, const hu_ring_event *e, uint32_t tid);
 bool hu_pf_ranges_write(hu_pf *p, hu_pf_sequence *s);
+
+/* pf_nccl.c: what NCCL told its profiler.  Before the first thread; a record of a thread; what lies on no thread.  False: no
+ * memory. */
+bool hu_pf_nccl_survey(hu_pf *p);
+bool hu_pf_nccl_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
+bool hu_pf_nccl_write(hu_pf *p, hu_pf_sequence *s);
 
 /* pf_outside.c: what was seen from outside and is not covered by records.  False: no memory. */
 typedef struct {

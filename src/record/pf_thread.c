@@ -475,6 +475,8 @@ static bool convert(work *w, const hu_ring_event *e)
         return true;
     case HU_RECORD_GPU:
         return w->is_gpu ? hu_pf_gpu_take(w->p, &w->s, e) : (w->p->tally.damage.odd++, true);
+    case HU_RECORD_NCCL:
+        return hu_pf_nccl_take(w->p, &w->s, e);
     case HU_RECORD_SAMPLE:
         return true; /* perf_timer.c */
     case HU_RECORD_PAYLOAD:

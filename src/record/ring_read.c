@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protocol/nccl_events.h"
+
 enum {
     MOST_BLOCKS = HU_RING_BLOCKS_MAX * 16,
     STRING_HEAD = 8,
@@ -554,7 +556,9 @@ uint64_t hu_ring_last_ticks(hu_ring_file *f)
 
             if (r->type == HU_RECORD_GPU) /* by other threads' time */
                 continue;
-            if ((r->type == HU_RECORD_OS_CALL || r->type == HU_RECORD_MPI) && __builtin_add_overflow(end, r->a, &end))
+            if ((r->type == HU_RECORD_OS_CALL || r->type == HU_RECORD_MPI ||
+                 (r->type == HU_RECORD_NCCL && r->aux != HU_NCCL_STATE)) &&
+                __builtin_add_overflow(end, r->a, &end))
                 continue;
             last = end > last ? end : last;
         }
