@@ -17,6 +17,7 @@ typedef struct {
     uint32_t group;    /* a number */
     int64_t  least_ns; /* the shortest time that any of them was in it */
     bool     synchronises;
+    bool     is_posted; /* only when it was called is known; then it synchronises nothing that is */
 } hu_meeting;
 
 typedef struct {

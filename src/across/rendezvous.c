@@ -98,6 +98,38 @@ static bool sort_calls(work *w, uint32_t digest)
     return true;
 }
 
+/* NCCL counts each kind of collective of a communicator by itself. */
+static bool has_sequences_of_kinds(const work *w, const presence *p)
+{
+    int64_t last[HU_COMM_KIND_COUNT];
+
+    for (size_t i = 0; i < HU_COUNT(last); i++)
+        last[i] = -1;
+    for (size_t i = 0; i < p->n; i++) {
+        const hu_comm_call *c = call_of(w, p, i);
+
+        if (c->kind >= HU_COMM_KIND_COUNT || c->kind == HU_COMM_OTHER || c->sequence <= last[c->kind])
+            return false;
+        last[c->kind] = c->sequence;
+    }
+    return p->n > 0;
+}
+
+static void match_sequences_of_kinds(const work *w, const presence *a, const presence *b, uint32_t *partner)
+{
+    size_t at[HU_COMM_KIND_COUNT] = {0};
+
+    for (size_t i = 0; i < a->n; i++) {
+        const hu_comm_call *wanted = call_of(w, a, i);
+        size_t              k = at[wanted->kind];
+
+        while (k < b->n && (call_of(w, b, k)->kind != wanted->kind || call_of(w, b, k)->sequence < wanted->sequence))
+            k++;
+        at[wanted->kind] = k;
+        partner[i] = k < b->n && call_of(w, b, k)->sequence == wanted->sequence ? (uint32_t)k : HU_NONE;
+    }
+}
+
 static bool has_sequences(const work *w, const presence *p)
 {
     int64_t last = -1;
@@ -262,9 +294,11 @@ static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner,
         const hu_comm_call *c = call_of(w, &p[k], partner[k][i]);
 
         one.least_ns = c->dur_ns < one.least_ns ? c->dur_ns : one.least_ns;
+        one.is_posted |= c->is_posted;
         if (!hu_vec_push(w->scratch, &m->members, ((hu_member){p[k].digest, p[k].at[partner[k][i]].call})))
             return false;
     }
+    one.synchronises &= !one.is_posted;
     w->out->matched++;
     compare(w, p, n, partner, i);
     return hu_vec_push(w->scratch, &m->list, one);
@@ -316,6 +350,8 @@ static bool match_group(work *w, const presence *p, size_t n)
             return false;
         if (has_sequences(w, reference) && has_sequences(w, &p[k]))
             match_sequences(w, reference, &p[k], partner[k]);
+        else if (has_sequences_of_kinds(w, reference) && has_sequences_of_kinds(w, &p[k]))
+            match_sequences_of_kinds(w, reference, &p[k], partner[k]);
         else if (by_order = true, !match_order(w, reference, &p[k], partner[k]))
             return false;
     }
@@ -419,6 +455,73 @@ static void keep_messages(hu_rendezvous *out)
             out->met[out->messages.pairs[i].digest[side]][out->messages.pairs[i].call[side]] = out->n_met;
 }
 
+/* On one host a clock is a clock; else what it is behind must be known. */
+static bool start_of(const work *w, hu_member who, int64_t *out)
+{
+    const hu_clocks *clocks = &w->out->clocks;
+    const double     offset_ns = clocks->n_hosts > 1 ? clocks->at[who.digest].offset_ns : 0;
+
+    *out = hu_meetings_call(&w->meetings, who)->start_ns - (isnan(offset_ns) ? 0 : (int64_t)offset_ns);
+    return !isnan(offset_ns);
+}
+
+/* Who called last, and how long after the middle one of the others; false: not known. */
+static bool last_to_call(const work *w, const hu_meeting *one, int64_t *starts, uint32_t *digest, int64_t *late_ns)
+{
+    const hu_member *who = &w->meetings.members.at[one->first];
+    int64_t          latest = INT64_MIN;
+    uint32_t         at = 0;
+
+    for (uint32_t i = 0; i < one->n; i++) {
+        if (!start_of(w, who[i], &starts[i]))
+            return false;
+        if (starts[i] > latest) {
+            latest = starts[i];
+            at = i;
+        }
+    }
+    *digest = who[at].digest;
+    starts[at] = starts[one->n - 1];
+    hu_sort_i64(starts, one->n - 1);
+    *late_ns = latest - starts[(one->n - 1) / 2];
+    return true;
+}
+
+static bool measure_calls(work *w)
+{
+    const hu_meetings *m = &w->meetings;
+    hu_called         *out = &w->out->called;
+    int64_t           *starts = hu_arena_alloc(w->scratch, (m->n_digests + 1) * sizeof *starts);
+    int64_t           *counts = hu_arena_calloc(w->scratch, m->n_digests + 1, sizeof *counts);
+    int64_t           *late = hu_arena_alloc(w->scratch, (m->list.n + 1) * sizeof *late), late_ns;
+    uint32_t          *who = hu_arena_alloc(w->scratch, (m->list.n + 1) * sizeof *who);
+    size_t             n = 0, k = 0;
+
+    if (!starts || !counts || !late || !who)
+        return false;
+    for (size_t i = 0; i < m->list.n; i++) {
+        const hu_meeting *one = &m->list.at[i];
+
+        out->matched += one->is_posted;
+        if (!one->is_posted || one->n < 2 || one->n > m->n_digests || !last_to_call(w, one, starts, &who[n], &late_ns))
+            continue;
+        counts[who[n]]++;
+        late[n++] = late_ns;
+    }
+    out->compared = (int64_t)n;
+    for (size_t i = 0; i < m->n_digests; i++)
+        if (counts[i] > out->last) {
+            out->last = counts[i];
+            out->digest = i;
+        }
+    for (size_t i = 0; i < n; i++)
+        if (who[i] == out->digest)
+            late[k++] = late[i];
+    hu_sort_i64(late, k);
+    out->late_ns = k ? hu_stats_quantile(late, k, 0.5) : 0;
+    return true;
+}
+
 static bool ask_all(work *w, hu_arena *arena)
 {
     hu_rendezvous      *out = w->out;
@@ -431,7 +534,7 @@ static bool ask_all(work *w, hu_arena *arena)
            hu_transfers_collect(&w->meetings, w->scratch, &samples) &&
            hu_messages_measure(w->meetings.digests, w->meetings.n_digests, &out->clocks, arena, w->scratch, &samples,
                                &out->messages) &&
-           hu_transfers_measure(&samples, arena, w->scratch, &out->transfers);
+           hu_transfers_measure(&samples, arena, w->scratch, &out->transfers) && measure_calls(w);
 }
 
 int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, hu_arena *scratch, hu_rendezvous *out,

@@ -23,6 +23,15 @@ typedef struct {
     int64_t       sequence;
 } hu_mismatch;
 
+/* Collectives of which only the calls are recorded: who called last says nothing of waiting, for GPUs are behind their hosts. */
+typedef struct {
+    int64_t matched;
+    int64_t compared; /* of them, by clocks that are known */
+    size_t  digest;   /* who called last most often */
+    int64_t last;     /* how often it did */
+    double  late_ns;  /* behind the middle one of the others then: median */
+} hu_called;
+
 typedef struct {
     hu_attendance *at; /* by digest */
     size_t         n;
@@ -34,8 +43,9 @@ typedef struct {
     double         rejected_ns;    /* how far these lie apart */
     int64_t        mismatched;     /* of the matched ones, of different kinds or sizes */
     hu_mismatch    first_mismatch; /* where there is any; texts borrowed from digests */
-    uint32_t     **met;            /* met[digest][call of its hu_comm]: number of the collective in which all of */
-                                   /* the group met and nobody left before all had come, or of the message; HU_NONE */
+    hu_called      called;
+    uint32_t     **met; /* met[digest][call of its hu_comm]: number of the collective in which all of */
+                        /* the group met and nobody left before all had come, or of the message; HU_NONE */
     uint32_t     n_met;
     hu_clocks    clocks;
     hu_messages  messages;  /* sends and receives, which are no collectives */

@@ -138,7 +138,7 @@ static const hu_collective_detail *detail_of(const hu_ask *ask, uint32_t i)
         return NULL;
     if (ask->s.kind[i] == HU_KIND_COLLECTIVE) {
         row = hu_trace_kernel_detail(ask->trace, ask->s.detail[i])->collective;
-    } else if (ask->s.kind[i] == HU_KIND_CPU_OP || ask->s.kind[i] == HU_KIND_USER) {
+    } else if (hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(OTHER))) {
         const uint32_t extra = hu_trace_op_detail(ask->trace, ask->s.detail[i])->extra;
 
         row = extra ? hu_trace_op_extra(ask->trace, extra)->collective : 0;
@@ -226,6 +226,7 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
         c.group = hu_trace_text(ask->trace, d->group);
     c.dtype = hu_trace_text(ask->trace, d->dtype);
     c.group_size = d->group_size;
+    c.is_posted = d->recorded == HU_COLLECTIVE_CALL;
     c.kind = hu_comm_kind_of(c.name);
     if (c.kind == HU_COMM_OTHER && !c.on_host && (!c.name.n || hu_str_has_lower(c.name, HU_STR("coalesced"))))
         c.kind = purpose_of(ask, i, hu_comm_kind_of(hu_ask_name(ask, i))); /* of several calls: the kernel says which */
@@ -251,7 +252,7 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
     key = hu_hash_u64((uint64_t)d->name << 32 | d->dtype);
     key = hu_hash_u64(key ^ ((uint64_t)d->group << 32 | d->group_description));
     key = hu_hash_u64(key ^ (uint64_t)d->in_elements);
-    key = hu_hash_u64(key ^ (uint64_t)d->bytes);
+    key = hu_hash_u64(key ^ (uint64_t)d->bytes ^ (uint64_t)d->recorded << 60);
     return hu_hash_u64(key ^ (uint64_t)d->out_elements);
 }
 
@@ -352,6 +353,7 @@ static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_co
                           .order = (uint32_t)w->calls.n,
                           .kind = (uint8_t)(pairwise ? HU_COMM_OTHER : c->kind),
                           .synchronises = pairwise || synchronises(c->kind),
+                          .is_posted = c->is_posted,
                           .slice = i};
 }
 
@@ -396,9 +398,10 @@ static bool add(work *w, uint32_t i)
         return false;
     call = call_of(w, i, row, d);
     add_mpi(w, i, &call);
-    return hu_vec_push(ask->arena, &w->calls, call) &&
-           hu_vec_push(ask->scratch, &w->samples.at[row].durations, ask->s.dur_ns[i]) &&
-           hu_intervals_add(ask->scratch, &w->samples.at[row].at, ask->s.start_ns[i], hu_ask_end(ask, i));
+    if (!hu_vec_push(ask->arena, &w->calls, call) ||
+        !hu_vec_push(ask->scratch, &w->samples.at[row].durations, ask->s.dur_ns[i]))
+        return false;
+    return call.is_posted || hu_intervals_add(ask->scratch, &w->samples.at[row].at, ask->s.start_ns[i], hu_ask_end(ask, i));
 }
 
 /*
@@ -495,9 +498,27 @@ static bool number_stream(work *w, uint32_t i)
     return place != NULL;
 }
 
+/* Of the host: what NCCL itself told (`holdup run --trace nccl`). */
+static bool is_recorded(const hu_ask *ask, uint32_t i)
+{
+    const hu_collective_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(OTHER)) ? detail_of(ask, i) : NULL;
+
+    return d && d->recorded != HU_COLLECTIVE_UNSAID;
+}
+
+static bool has_recorded(const hu_ask *ask)
+{
+    uint32_t i = 0;
+
+    while (i < ask->s.n && !is_recorded(ask, i))
+        i++;
+    return i < ask->s.n;
+}
+
 static bool add_all(work *w, bool on_host)
 {
     const hu_ask *ask = w->ask;
+    const bool    by_nccl = on_host && has_recorded(ask); /* then the framework's ranges around it say the same again */
 
     for (size_t k = 0; !on_host && k < ask->n_work; k++) {
         const uint32_t i = ask->work[k], launch = hu_trace_launch_of(ask->trace, i);
@@ -516,6 +537,11 @@ static bool add_all(work *w, bool on_host)
         if (ask->s.kind[i] == HU_KIND_MPI && !(above != HU_NONE && ask->s.kind[above] == HU_KIND_MPI) &&
             hu_mpi_calls_describe(ask->trace, &ask->s, i, &mpi) && hu_ask_has(ask, i) && !add(w, i))
             return false;
+        if (by_nccl && (is_recorded(ask, i) || hu_str_starts(hu_ask_name(ask, i), HU_STR("nccl:")))) {
+            if (is_recorded(ask, i) && hu_ask_has(ask, i) && !add(w, i))
+                return false;
+            continue;
+        }
         if (hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) && (ask->names[ask->s.name[i]] & HU_NAME_COMM) &&
             !(above != HU_NONE && (ask->names[ask->s.name[above]] & HU_NAME_COMM)) && hu_ask_has(ask, i) && !add(w, i))
             return false;
@@ -591,7 +617,7 @@ static bool fit_rows(work *w, hu_comm *out)
         const hu_collective *c = &w->list.at[i];
 
         sizes[i] = (hu_comm_size){.kind = c->kind,
-                                  .bytes = c->bytes,
+                                  .bytes = c->is_posted ? -1 : c->bytes,
                                   .group_size = c->group_size,
                                   .factor = c->factor,
                                   .calls = (int64_t)c->duration.n,
@@ -676,8 +702,9 @@ bool hu_comm_merge(hu_comm *into, const hu_comm *from, hu_arena *arena)
 
 double hu_collective_alg_gbps(const hu_collective *c)
 {
-    return c->bytes >= 0 && c->duration.sum > 0 ? (double)c->bytes * (double)c->duration.n / (double)c->duration.sum
-                                                : (double)NAN;
+    return c->bytes >= 0 && !c->is_posted && c->duration.sum > 0
+               ? (double)c->bytes * (double)c->duration.n / (double)c->duration.sum
+               : (double)NAN;
 }
 
 double hu_collective_bus_gbps(const hu_collective *c)

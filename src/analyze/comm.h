@@ -32,6 +32,7 @@ typedef struct {
     int64_t       group_size; /* ranks; -1 not recorded */
     int64_t       bytes;      /* of one call, by the convention of nccl-tests (see comm.c); -1 not recorded */
     bool          on_host;    /* measured on the host: no device took part (gloo) */
+    bool          is_posted;  /* only when it was called is recorded: its duration is the call's alone */
     hu_stats      duration;   /* in ns; on one rank it includes the wait for the others */
     int64_t       exposed_ns; /* time of its calls that no computation hid */
     double        factor;     /* bus bandwidth = factor * algorithm bandwidth; NaN unknown */

@@ -108,7 +108,7 @@ static int flag_of(work *w, uint32_t slice)
 
 static const hu_op_detail *op_of(const hu_ask *ask, uint32_t i)
 {
-    return hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) && ask->s.detail[i] != HU_NONE
+    return hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(OTHER)) && ask->s.detail[i] != HU_NONE
                ? hu_trace_op_detail(ask->trace, ask->s.detail[i])
                : NULL;
 }
@@ -448,8 +448,27 @@ static bool learn_types(work *w)
     return true;
 }
 
+/* Calls that NCCL itself told of (`holdup run --trace nccl`): what the framework has around them says the same again. */
+static bool add_recorded(work *w)
+{
+    const hu_ask *ask = w->ask;
+
+    for (size_t k = 0; k < ask->s.n; k++) {
+        const uint32_t              i = ask->order[k];
+        const hu_collective_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(OTHER)) ? args_of(ask, i) : NULL;
+
+        if (d && d->recorded != HU_COLLECTIVE_UNSAID && !add(w, i, i, INTO_LIST))
+            return false;
+    }
+    return true;
+}
+
 static bool add_host_only(work *w)
 {
+    if (!add_recorded(w))
+        return false;
+    if (w->list.n)
+        return true;
     return learn_types(w) && add_host_calls(w, INTO_LIST) && add_host(w, NAME_BACKEND, INTO_RANGES);
 }
 

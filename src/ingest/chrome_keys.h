@@ -122,6 +122,12 @@
     K(RANK_START, "Global rank start")                  \
     K(RANK_STRIDE, "Global rank stride")                \
     K(IS_ASYNC, "Is asynchronized op")                  \
+    K(RECORDED, "recorded")                             \
+    K(NCCL_COMM, "NCCL communicator ID")                \
+    K(NCCL_BYTES, "Message size [bytes]")               \
+    K(NCCL_PEER, "Peer rank")                           \
+    K(NCCL_ROOT, "Root")                                \
+    K(NCCL_RANKS, "No. of ranks")                       \
     K(CLASS, "class")                                   \
     K(PATH, "path")                                     \
     K(COMM, "comm")                                     \

@@ -247,6 +247,19 @@ static bool is_comm(chrome_reader *r, uint32_t name)
     return *known == 2;
 }
 
+/* `holdup run --trace nccl` */
+static uint8_t recorded_of(const chrome_event *e)
+{
+    const chrome_value *v = &e->at[CHROME_RECORDED];
+    const hu_str        text = {v->p, v->n};
+
+    if (!chrome_has(e, CHROME_RECORDED) || v->type != CHROME_STRING)
+        return HU_COLLECTIVE_UNSAID;
+    return hu_str_equal(text, HU_STR("call"))   ? HU_COLLECTIVE_CALL
+           : hu_str_equal(text, HU_STR("span")) ? HU_COLLECTIVE_SPAN
+                                                : HU_COLLECTIVE_UNSAID;
+}
+
 static uint32_t take_collective(chrome_reader *r)
 {
     const chrome_event  *e = &r->event;
@@ -272,6 +285,7 @@ static uint32_t take_collective(chrome_reader *r)
         .sequence = int_of(e, CHROME_COMM_SEQUENCE, -1),
         .comm_id = int_of(e, CHROME_COMM_ID, -1),
         .is_async = -1,
+        .recorded = recorded_of(e),
     };
     if (chrome_has(e, CHROME_IS_ASYNC)) {
         const chrome_value *v = &e->at[CHROME_IS_ASYNC];
@@ -465,6 +479,8 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
     case HU_KIND_CPU_OP:
     case HU_KIND_USER:
         return take_op(r);
+    case HU_KIND_OTHER:
+        return recorded_of(e) ? take_op(r) : HU_NONE;
     case HU_KIND_KERNEL:
     case HU_KIND_COLLECTIVE:
         return take_kernel(r, &s->kind, s->name);

@@ -103,6 +103,13 @@ typedef struct {
     int32_t  tag;        /* INT32_MIN absent */
 } hu_mpi_detail;
 
+/* What the time of a host's slice with a collective says, where NCCL itself told of it. */
+typedef enum {
+    HU_COLLECTIVE_UNSAID,
+    HU_COLLECTIVE_CALL, /* when it was called: not what it took */
+    HU_COLLECTIVE_SPAN, /* from the first to the last of its kernels or transfers */
+} hu_collective_record;
+
 typedef struct {
     uint32_t name, dtype;
     uint32_t in_split, out_split; /* JSON text */
@@ -113,6 +120,7 @@ typedef struct {
     int32_t  rank_start, rank_stride;              /* -1 absent */
     int64_t  sequence, comm_id;                    /* -1 absent */
     int8_t   is_async;                             /* -1 absent */
+    uint8_t  recorded;                             /* hu_collective_record */
 } hu_collective_detail;
 
 /* Managed memory (unified memory of CUDA): faults on either side, and migrations. */

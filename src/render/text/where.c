@@ -289,6 +289,30 @@ static void say_mismatch(hu_text_page *p)
     hu_text_hanging(p, line, 7);
 }
 
+/* What is known of collectives whose end is not recorded. */
+static void say_called(hu_text_page *p)
+{
+    enum { MOSTLY_PCT = 75, LEAST_NS = 100000 };
+    const hu_rendezvous *r = p->r->job->rendezvous;
+    char                 line[512], late[HU_UNIT_BYTES];
+    size_t               n = 0;
+
+    if (!r || r->called.matched == 0)
+        return;
+    if (r->called.compared && 100 * r->called.last >= MOSTLY_PCT * r->called.compared && r->called.late_ns >= LEAST_NS) {
+        hu_units_time(late, r->called.late_ns);
+        n = (size_t)snprintf(line, sizeof line, "rank %lld calls last in %lld of %lld collectives, %s after the others; ",
+                             (long long)hu_digest_rank_of(p->r->job->digests, r->called.digest), (long long)r->called.last,
+                             (long long)r->called.compared, late);
+    }
+    snprintf(line + n, sizeof line - n,
+             "of %lld collectives only the calls are recorded, not how long they took nor who waited; record with "
+             "--nccl-events default,kernelch",
+             (long long)r->called.matched);
+    hu_out_text(p->out, "  but: ");
+    hu_text_hanging(p, line, 7);
+}
+
 static void write_roster(hu_text_page *p)
 {
     const hu_roster *r = &p->r->job->roster;
@@ -329,6 +353,7 @@ void hu_text_ranks(hu_text_page *p)
         hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --view ranks has all\n", shown, p->r->job->n);
     write_roster(p);
     say_mismatch(p);
+    say_called(p);
     write_rendezvous(p);
     write_job(p);
     hu_text_comm(p);
