@@ -617,8 +617,8 @@ static bool find_devices(work *w)
         const size_t n = of[r].later.n;
         double       none = 0, some = 0, offset;
 
-        if (n < LEAST_PAIRS || w->ranks_of_host[w->host[r]] < 2)
-            continue;
+        if (n < LEAST_PAIRS || w->ranks_of_host[w->host[r]] < 2 || w->m->digests[r]->comm.on_host)
+            continue; /* also where no device's clock was read */
         offset = median_of(of[r].later.at, n);
         for (size_t i = 0; i < n; i++) {
             none += fabs((double)of[r].later.at[i]);

@@ -23,7 +23,7 @@ typedef struct {
     int64_t       sequence;
 } hu_mismatch;
 
-/* Collectives of which only the calls are recorded: who called last says nothing of waiting, for GPUs are behind their hosts. */
+/* Collectives of which only the calls are recorded: who called last says nothing of waiting, for GPUs are behind hosts. */
 typedef struct {
     int64_t matched;
     int64_t compared; /* of them, by clocks that are known */

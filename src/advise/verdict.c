@@ -235,6 +235,9 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if ((double)lost > FEW_LOST * (double)q->events)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s events %s unusable", hu_say_count(lost).t, hu_say_count(q->events).t,
               lost == 1 ? "is" : "are");
+    if (d->info.nccl_rank)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "NCCL calls this process rank %lld, its environment rank %lld: one of them is wrong",
+              (long long)d->info.nccl_rank - 1, (long long)d->info.rank);
     if (d->info.command_signal)
         doubt(v, HU_CONFIDENCE_HIGH, "the command died of signal %d (%s)", (int)d->info.command_signal,
               strsignal((int)d->info.command_signal));

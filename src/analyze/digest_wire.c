@@ -27,7 +27,7 @@ HU_WIRE_TABLE(hu_series, SERIES);
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
     F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, cpu_limit_milli) F(T, I64, cpu_periods) \
     F(T, I64, cpu_throttled) F(T, I64, cpu_throttled_ns) F(T, I64, out_of_memory) F(T, I64, failed_bytes) \
-    F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, command_signal) \
+    F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, command_signal) F(T, I64, nccl_rank) \
     F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
     F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, STR, alloc_conf) F(T, BOOL, has_alloc_conf) \
     F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/input.h"
 #include "ingest/chrome_event.h"
+#include "ingest/nccl_calls.h"
 #include "trace/builder.h"
 
 typedef struct {
@@ -22,10 +23,11 @@ typedef struct {
     chrome_event    event;
     chrome_category categories[16];
     HU_VEC(uint8_t) comm_by_name; /* by string id: 0 not asked yet, 1 no, 2 yes */
-    char  *text;                  /* grows to the longest name with escapes */
-    size_t text_room;
-    bool   saw_kineto;
-    bool   has_shapes, has_stacks, has_memory, has_flops, has_modules;
+    char       *text;             /* grows to the longest name with escapes */
+    size_t      text_room;
+    bool        saw_kineto;
+    nccl_calls *nccl; /* NULL: no range of NCCL's was seen */
+    bool        has_shapes, has_stacks, has_memory, has_flops, has_modules;
 } chrome_reader;
 
 /* Hands r->event to the builder, or counts why not. */

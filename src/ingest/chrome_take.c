@@ -559,12 +559,36 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
     return true;
 }
 
+/* A range that NCCL pushed, as NVTX recorded it. */
+static uint32_t take_nccl(chrome_reader *r, const hu_builder_slice *s)
+{
+    static const int keys[NCCL_FIELD_COUNT] = {CHROME_NCCL_COMM, CHROME_NCCL_BYTES, CHROME_NCCL_PEER, CHROME_NCCL_ROOT,
+                                               CHROME_NCCL_RANKS};
+    nccl_call        k = nccl_call_of(s->name);
+    bool             says = false;
+
+    if (!hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("nccl")))
+        return HU_NONE;
+    for (int i = 0; i < NCCL_FIELD_COUNT; i++)
+        if (chrome_has(&r->event, keys[i])) {
+            nccl_call_set(&k, (nccl_field)i, id_of(&r->event, keys[i]));
+            says = true;
+        }
+    if (!r->nccl && !(r->nccl = nccl_calls_new(r->b, r->arena))) {
+        hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+        return HU_NONE;
+    }
+    return nccl_calls_take(r->nccl, s->track, &k, says);
+}
+
 static void finish_slice(chrome_reader *r, hu_builder_slice *s)
 {
     s->correlation = id_of(&r->event, CHROME_CORRELATION);
     s->external = id_of(&r->event, CHROME_EXTERNAL_ID);
     s->detail = take_detail(r, s);
     s->track = track_of(r, s->kind);
+    if (s->kind == HU_KIND_USER && s->detail == HU_NONE)
+        s->detail = take_nccl(r, s);
 }
 
 static void take_complete(chrome_reader *r)

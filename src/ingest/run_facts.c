@@ -81,6 +81,8 @@ void hu_facts_take_number(hu_builder *b, hu_str key, int64_t value)
         info->command_cpu_ns = at_least(0, value, 0);
     else if (hu_str_equal(key, HU_STR("holdup.command_pid")))
         info->command_pid = at_least(0, value, 0);
+    else if (hu_str_equal(key, HU_STR("holdup.nccl_rank")))
+        info->nccl_rank = value >= 0 && value < INT32_MAX ? value + 1 : 0;
     else if (hu_str_equal(key, HU_STR("holdup.command_signal")))
         info->command_signal = value > 0 && value < MOST_SIGNALS ? value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.command_main_running_ns")))

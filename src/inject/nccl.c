@@ -385,6 +385,7 @@ static int stop(const void *handle)
         put(s, HU_NCCL_FIELD_ELSEWHERE, s->tid);
     r = is_open ? hu_ring_take(records_of(s->n)) : NULL;
     if (r) {
+        hu_process_entered(HU_DOOR_NCCL); /* a forked child has a file of its own */
         write_fields(r + 1, s->fields, s->values, s->n);
         r->time = s->start;
         r->id = s->function;

@@ -7,7 +7,8 @@
  *
  * NCCL's own events last until the work was handed to the GPU.  How long a collective took is only known where the events of
  * its kernels (kernelch) or its network (proxyop) were asked for: then it is a slice from the first to the last of them.
- * That is nobody's time on a CPU, and so has a category of its own.  Readers must not mix both up: "recorded" says "span" of these, and "call" of a call that says nothing about time.
+ * That is nobody's time on a CPU, and so has a category of its own.  Readers must not mix both up: "recorded" says "span" of
+ * these, and "call" of a call that says nothing about time.
  * A call that a CUDA graph captured ran nothing; the events that NCCL makes when the graph runs count.
  */
 #include <stdio.h>
@@ -243,6 +244,15 @@ static hu_str cut(hu_str *line)
     return word;
 }
 
+/* A communicator of the whole job knows who this is. */
+static void compare_rank(hu_pf *p, const comm *c)
+{
+    const hu_ring_head *head = hu_ring_get_head(p->ring);
+
+    if (c->ranks > 1 && c->rank >= 0 && c->ranks == head->world_size && c->rank != head->rank && head->rank >= 0)
+        p->tally.nccl_rank = c->rank + 1;
+}
+
 /* NULL: no memory, or none. */
 static const comm *comm_at(hu_pf *p, uint64_t text)
 {
@@ -267,6 +277,7 @@ static const comm *comm_at(hu_pf *p, uint64_t text)
         c.group = copy(p, words, snprintf(words, sizeof words, "nccl 0x%.*s", HU_FMT(hash)));
     if (line.n) /* names are not unique, and not all communicators have one */
         c.description = copy(p, words, snprintf(words, sizeof words, "%.*s (0x%.*s)", HU_FMT(line), HU_FMT(hash)));
+    compare_rank(p, &c);
     if (!hu_vec_push(p->scratch, &n->comms, c))
         return NULL;
     *place = (uint32_t)n->comms.n - 1;

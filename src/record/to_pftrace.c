@@ -386,6 +386,8 @@ static void write_tail(work *w)
     some(w, "holdup.unfinished", t->unfinished);
     some(w, "holdup.before_the_beginning", t->early);
     write_gpu_facts(w);
+    if (t->nccl_rank)
+        whole(w, "holdup.nccl_rank", t->nccl_rank - 1);
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }

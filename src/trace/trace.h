@@ -84,6 +84,7 @@ typedef struct {
     int64_t failed_bytes;                      /* that the last of them asked for; 0 unknown */
     int64_t command_cpu_ns;                    /* of a recorded command and all that it waited for; 0 unknown */
     int64_t command_pid;                       /* 0 unknown */
+    int64_t nccl_rank;                         /* 1 + what NCCL calls the rank, where `rank` says otherwise; 0 they agree */
     int64_t command_signal;                    /* that a recorded command died of; 0 none, or unknown */
     int64_t main_running_ns, main_runnable_ns; /* of the command's main thread in all its life; 0 unknown */
     int64_t state_source;                      /* hu_state_source */
