@@ -53,6 +53,7 @@ static void prepare(void)
                            .pid = 1,
                            .n_blocks = BLOCKS,
                            .state = HU_PROCESS_EXITED,
+                           .doors = HU_DOOR_NCCL,
                            .exited = 1000000,
                            .rank = -1,
                            .world_size = -1,
