@@ -356,6 +356,7 @@ class Ranks(Case):
         self.assertIn("12 collectives matched", text)
         self.assertIn("for rank 5 (host: sleep", text)
         report = json.loads(holdup("report", "--json", *traces).stdout)
+        self.assertIsNone(report["collectives"]["called"])
         calls = [(c["name"], c["bytes"], c["group_size"], c["calls"]) for c in report["ranks"][0]["communication"]["collectives"]]
         self.assertEqual(sorted(calls), [("ncclAllGather", 8 * 4 << 20, 8, 4), ("ncclAllReduce", 4 << 20, 8, 8)])
 
@@ -372,6 +373,37 @@ class Ranks(Case):
             self.assertGreater(row["bytes"], 0)
             self.assertIsNone(row["alg_gbps"], "nothing is known of its time")
         self.assertEqual(report["ranks"][0]["communication"]["total_ns"], 0, "it is not known")
+        called = report["collectives"]["called"]
+        self.assertEqual({k: called[k] for k in ("matched", "compared", "last_rank", "last")}, {"matched": 12, "compared": 12, "last_rank": 5, "last": 12})
+        self.assertGreater(called["late_ns"], 30e6, "it sleeps 40 ms before each")
+
+
+class Numbers(Case):
+    """NCCL counts each kind of collective of a communicator by itself."""
+
+    def trace(self, rank: int, first: int, earlier_us: int = 0, **more: Any) -> pathlib.Path:
+        """Like calls, all alike but for their numbers; the trace begins with the `first` round."""
+        path = self.folder / f"rank{rank}.json"
+        events = []
+        for n in range(first, 12):
+            for i, name in enumerate(("AllReduce", "AllReduce", "AllGather")):
+                events.append({"ph": "X", "pid": 1, "tid": 1, "ts": 10000 * n + 1000 * i + 100 * rank - earlier_us, "dur": 1, "name": f"nccl{name}", "cat": "user_annotation",
+                               "args": {"Collective name": f"nccl{name}", "dtype": "Float", "In msg nelems": 8, "Out msg nelems": 8, "Process Group Name": "nccl 0x1",
+                                        "Group size": 2, "Seq": 2 * n + i if i < 2 else n, "recorded": "call"}})
+        path.write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events, **more}))
+        return path
+
+    def test_a_later_beginning_shifts_nothing(self) -> None:
+        for host, called in (({"host_name": "a"}, {"matched": 21, "compared": 21, "last_rank": 1, "last": 21, "late_ns": 100000}),
+                             ({}, {"matched": 21, "compared": 0, "last_rank": None, "last": 0, "late_ns": None})):  # clocks of two hosts, perhaps
+            report = json.loads(holdup("report", "--json", self.trace(0, 0, **host), self.trace(1, 5, **host)).stdout)
+            self.assertEqual((report["collectives"]["matched"], report["collectives"]["unmatched"]), (21, 15))
+            self.assertEqual(report["collectives"]["called"], called)
+
+    def test_numbers_are_believed_before_times(self) -> None:
+        """Rank 1 began to be recorded later, and is ahead by as much: laid side by side by order, its calls would be another round's."""
+        report = json.loads(holdup("report", "--json", self.trace(0, 0, host_name="a"), self.trace(1, 5, 50000, host_name="a")).stdout)
+        self.assertEqual(report["collectives"]["called"], {"matched": 21, "compared": 21, "last_rank": 0, "last": 21, "late_ns": 49900000})
 
 
 class Readers(Case):

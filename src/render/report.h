@@ -71,6 +71,7 @@ void hu_json_phases(hu_json_out *j, const hu_quality *q);
 
 /* Members of "collectives"; of several ranks. */
 void hu_json_mismatches(hu_json_out *j, const hu_report *r);
+void hu_json_called(hu_json_out *j, const hu_report *r);
 void hu_json_matching(hu_json_out *j, const hu_rendezvous *v);
 
 /* The member "joint_replay". */

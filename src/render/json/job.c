@@ -78,6 +78,27 @@ void hu_json_mismatches(hu_json_out *j, const hu_report *r)
     hu_json_close(j, '}');
 }
 
+/* Collectives of which only the calls are recorded. */
+void hu_json_called(hu_json_out *j, const hu_report *r)
+{
+    const hu_called *c = &r->job->rendezvous->called;
+
+    if (c->matched == 0) {
+        hu_json_null(j, "called");
+        return;
+    }
+    hu_json_open(j, "called", '{');
+    hu_json_int(j, "matched", c->matched);
+    hu_json_int(j, "compared", c->compared);
+    if (c->last)
+        hu_json_int(j, "last_rank", hu_digest_rank_of(r->job->digests, c->digest));
+    else
+        hu_json_null(j, "last_rank");
+    hu_json_int(j, "last", c->last);
+    hu_json_ns(j, "late_ns", c->last ? c->late_ns : (double)NAN);
+    hu_json_close(j, '}');
+}
+
 void hu_json_job(hu_json_out *j, const hu_report *r)
 {
     const hu_joint_replay *joint = r->job->joint;

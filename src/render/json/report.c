@@ -175,6 +175,7 @@ static void write_rendezvous(hu_json_out *j, const hu_report *r)
         hu_json_int(j, "unmatched", v->unmatched);
         hu_json_matching(j, v);
         hu_json_mismatches(j, r);
+        hu_json_called(j, r);
         hu_json_transfers(j, &v->transfers);
         hu_json_close(j, '}');
         hu_json_messages(j, &v->messages);
