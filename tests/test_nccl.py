@@ -236,6 +236,10 @@ class Masks(Case):
         calls = [e for e in read(trace) if e.name == "ncclAllReduce"]
         self.assertEqual(len(calls), 4, "two calls of each time that it recorded")
 
+    def test_parts_need_what_they_are_parts_of(self) -> None:
+        done, _ = self.record(driver, "walk", 6, options=("--nccl-events", "kernelch"))
+        self.assertEqual(done.stdout, f"version 6 mask {KERNEL | COLL | P2P}\n")
+
     def test_a_wrong_word(self) -> None:
         done, _ = self.record("true", options=("--nccl-events", "kernels"))
         self.assertEqual(done.returncode, 2)
@@ -265,6 +269,15 @@ class Safety(Case):
         (ours,), (childs,) = named(events, "ncclAllReduce"), named(events, "ncclBroadcast")
         self.assertNotEqual(ours.pid, childs.pid)
         self.assertEqual(ours.notes["count"], 11)
+
+    def test_events_that_nobody_stops(self) -> None:
+        """Of an aborted communicator, say: what comes long after them finds room, and they are counted as lost."""
+        done, trace = self.record(driver, "leak", 10000)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = read(trace, rows=True)
+        self.assertGreater(len(named(events, "ncclAllReduce")), 20000)
+        self.assertEqual(len(named(events, "ncclBroadcast")), 1, "the last one")
+        self.assertRegex(done.stderr, r"\d+ MORE WERE LOST")
 
     def test_a_million_events(self) -> None:
         """Each is in the trace, or counted as lost."""
@@ -335,6 +348,12 @@ class Ranks(Case):
         """One thread for each GPU: the process is none of its ranks."""
         _, trace = self.record(driver, "comms")
         self.assertEqual(trace.name, "trace.pftrace")
+
+    def test_ranks_of_parts_of_a_job_are_none(self) -> None:
+        """Two processes that are both rank 0, each of its own communicator."""
+        _, trace = self.record(driver, "halves")
+        self.assertEqual(trace.name, "trace.pftrace")
+        self.assertEqual(len({e.pid for e in named(read(trace), "ncclAllReduce")}), 2)
 
     def job(self, events: str, n: int = 8, late: int = 5, version: int = 6) -> list[pathlib.Path]:
         folder = self.folder / f"{events}{version}"

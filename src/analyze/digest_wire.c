@@ -226,8 +226,8 @@ HU_WIRE_TABLE(hu_calls, CALLS);
 
 #define COLLECTIVE(F, T) \
     F(T, STR, name) F(T, STR, group) F(T, STR, dtype) F(T, I64, group_size) F(T, I64, bytes) F(T, BOOL, on_host) \
-    F(T, BOOL, is_posted) F(T, PART, duration, hu_stats) F(T, I64, exposed_ns) F(T, F64, factor) F(T, ENUM, kind, HU_COMM_KIND_COUNT) \
-    F(T, ENUM, bound, HU_COMM_BY_COUNT)
+    F(T, BOOL, is_posted) F(T, PART, duration, hu_stats) F(T, I64, exposed_ns) F(T, F64, factor) \
+    F(T, ENUM, kind, HU_COMM_KIND_COUNT) F(T, ENUM, bound, HU_COMM_BY_COUNT)
 HU_WIRE_TABLE(hu_collective, COLLECTIVE);
 
 #define FIT_PIECE(F, T) \

@@ -196,6 +196,8 @@ static int parse_nccl_events(void *field, const char *text, hu_error *err)
                 "cecoll, cesync, cebatch",
                 HU_FMT(word));
     }
+    if (events && !(events & (1u << HU_NCCL_COLL | 1u << HU_NCCL_P2P))) /* what the parts are parts of */
+        events |= 1u << HU_NCCL_COLL | 1u << HU_NCCL_P2P;
     *(uint32_t *)field = events;
     return 0;
 }

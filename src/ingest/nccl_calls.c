@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nccl_calls.c - from what NCCL's NVTX ranges say to collectives: communicator, bytes, peer.
  *
- * A call in a group (ncclGroupStart() to ncclGroupEnd()) is launched by the group's end, so what it says belongs to that range
- * where the group is one call, or sends and receives of one communicator. */
+ * A call in a group (ncclGroupStart() to ncclGroupEnd()) is launched by the group's end, so what it says belongs to that
+ * range where the group is one call, or sends and receives of one communicator. */
 #include "ingest/nccl_calls.h"
 
 #include <stdio.h>

@@ -248,6 +248,14 @@ static int end(void *context)
 
 /* events */
 
+/* Nobody will stop an event any more behind which so many were begun: a communicator was aborted. */
+static bool is_forgotten(uint64_t was, uint64_t number)
+{
+    enum { LONG = SLOTS * 64 };
+
+    return epoch_of(was) == epoch && was != epoch && number - was > LONG;
+}
+
 /* A slot that is free, and its event's number in it; NULL: there is none. */
 static slot *take_slot(void)
 {
@@ -256,8 +264,11 @@ static slot *take_slot(void)
         slot          *s = &slots[number % SLOTS];
         uint64_t       was = __atomic_load_n(&s->number, __ATOMIC_RELAXED);
 
-        if ((was == epoch_of(was) || epoch_of(was) != epoch) &&
-            __atomic_compare_exchange_n(&s->number, &was, number, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        if (is_forgotten(was, number))
+            hu_ring_lose(1);
+        else if (was != epoch_of(was) && epoch_of(was) == epoch)
+            continue;
+        if (__atomic_compare_exchange_n(&s->number, &was, number, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return s;
     }
     hu_ring_lose(1);

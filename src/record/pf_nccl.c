@@ -535,10 +535,10 @@ static void write_call(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, u
     const uint32_t     k = is_call(r->aux) ? hu_map_get(&n->call_of, r->b) : HU_MAP_NONE;
     const call        *c = k == HU_MAP_NONE ? NULL : &n->calls.at[k];
     const rest        *made = c && c->rest != HU_MAP_NONE ? &n->rests.at[c->rest] : NULL;
-    hu_pf_event        e = {
-               .type = HU_PT_TYPE_BEGIN, .category = HU_PF_OF_USER, .ns = hu_pf_ns(p, r->time), .track = track, .text = HU_STR("")};
-    char name[NAME_BYTES];
+    hu_pf_event        e = {.type = HU_PT_TYPE_BEGIN, .category = HU_PF_OF_USER, .track = track, .text = HU_STR("")};
+    char               name[NAME_BYTES];
 
+    e.ns = hu_pf_ns(p, r->time);
     if (c) {
         add_collective(p, &e, r, from->more, from->n_more, made, c->is_captured || (made && has_span(made)) ? NULL : "call",
                        name);

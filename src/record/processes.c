@@ -239,6 +239,41 @@ static bool add_outsiders(hu_process_list *l, hu_arena *arena)
     return true;
 }
 
+/*
+ * Ranks that NCCL told are those of each process's largest communicator.  Where all of those are of a part of the job, two
+ * processes have one number: then none of them says which rank of the job anybody is.
+ */
+static bool compare_nccl_ranks(hu_process_list *l, hu_arena *arena)
+{
+    const hu_str whose = HU_STR("NCCL communicator");
+    int32_t      world_size = NOBODY;
+    bool         is_one = true;
+    hu_map       process_of; /* by rank */
+
+    if (!hu_map_init(&process_of, arena, 16))
+        return false;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const hu_process_image *p = &l->at[i];
+        uint32_t               *place;
+
+        if (!hu_str_equal(p->rank_source, whose))
+            continue;
+        place = hu_map_put(&process_of, (uint64_t)(int64_t)p->rank);
+        if (!place)
+            return false;
+        if (*place == HU_MAP_NONE)
+            *place = i;
+        is_one &= l->at[*place].pid == p->pid && (world_size == NOBODY || world_size == p->world_size);
+        world_size = p->world_size;
+    }
+    for (size_t i = 0; i < l->n && !is_one; i++)
+        if (hu_str_equal(l->at[i].rank_source, whose)) {
+            l->at[i].rank = l->at[i].world_size = NOBODY;
+            l->at[i].rank_source = HU_STR("");
+        }
+    return true;
+}
+
 /* kinship */
 
 static int by_beginning(const void *a, const void *b)
@@ -320,7 +355,7 @@ int hu_processes_read(const char *session, hu_arena *arena, hu_process_list *out
         return hu_fail_memory(err);
     if (out->n)
         qsort(out->at, out->n, sizeof *out->at, by_beginning);
-    return link_parents(out, arena) && find_owners(out, arena) ? 0 : hu_fail_memory(err);
+    return compare_nccl_ranks(out, arena) && link_parents(out, arena) && find_owners(out, arena) ? 0 : hu_fail_memory(err);
 }
 
 uint32_t hu_processes_child(const hu_process_list *l, uint32_t pid, uint64_t ticks, bool is_fork, uint32_t parent_pid)

@@ -3,11 +3,13 @@
  *
  *     driver walk V            every kind of event of version V, every field with a value of its own
  *     driver many N            N events, newest version
+ *     driver leak N            N events that nobody stops, then many that are
  *     driver closed V          the same calls after dlclose, and after finalize
  *     driver forked            events that a fork comes between
  *     driver stale             handles that name nothing: stopped twice, never given, of other processes
  *     driver mask              prints the mask at each line of stdin, a call before and after
  *     driver ranks FILE RANK RANKS CALLS LATE VERSION     collectives of processes that meet in FILE; rank LATE sleeps before each
+ *     driver halves            two processes of two communicators of two: both are rank 0 of theirs
  *     driver comms             two communicators: one per thread's device, and one of the job
  *     driver layout            where the declarations below have each field: version, name, offset, bytes
  *     driver cost N            nanoseconds of an event, by hand
@@ -992,6 +994,15 @@ int main(int argc, char **argv)
         ranks(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6]));
         return 0;
     }
+    if (strcmp(mode, "halves") == 0) {
+        const pid_t child = fork();
+        int         status;
+
+        load(0);
+        begin_comm(child ? 0x11 : 0x22, "half", 1, 2, 0);
+        many(3);
+        return child && (waitpid(child, &status, 0) != child || status != 0);
+    }
     load(strcmp(mode, "walk") == 0 || strcmp(mode, "closed") == 0 ? (int)number : 0);
     begin_comm(0xfeedface12345678, "world", 2, ranks_here, rank_here);
     if (strcmp(mode, "walk") == 0) {
@@ -999,6 +1010,18 @@ int main(int argc, char **argv)
         walk();
     } else if (strcmp(mode, "many") == 0) {
         many(number);
+    } else if (strcmp(mode, "leak") == 0) {
+        EVENT(6, e, COLL_API, NULL);
+        e.coll_api.func = "Broadcast";
+        e.coll_api.count = 1;
+        e.coll_api.datatype = "ncclFloat32";
+        e.coll_api.root = 0;
+        e.coll_api.stream = NULL;
+        e.coll_api.captured = 0;
+        for (long i = 0; i < number; i++)
+            (void)start(&e);
+        many(50000);
+        stop(start(&e));
     } else if (strcmp(mode, "closed") == 0) {
         walk();
         check(prof->end(context) == 0, "end");
