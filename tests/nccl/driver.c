@@ -734,7 +734,7 @@ static void ranks(const char *file, int rank, int n, int calls, int late)
         void                    *coll, *kernel;
 
         if (rank == late)
-            usleep(40000);
+            usleep(150000);
         call(functions[i % 3 == 2], (uint64_t)(i % 3 == 2 ? i / 3 : i - i / 3), 0, &coll);
         {
             EVENT(6, e, KERNEL, coll);

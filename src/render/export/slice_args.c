@@ -82,6 +82,9 @@ static void add_collective(list *l, const hu_collective_detail *c)
     add_int(l, HU_ARG_COMM_ID, c->comm_id, -1);
     if (c->is_async >= 0)
         l->at[l->n++] = (hu_arg){.id = HU_ARG_IS_ASYNC, .type = HU_ARG_BOOL, .whole = c->is_async};
+    if (c->recorded != HU_COLLECTIVE_UNSAID)
+        l->at[l->n++] = (hu_arg){
+            .id = HU_ARG_RECORDED, .type = HU_ARG_WORD, .word = c->recorded == HU_COLLECTIVE_SPAN ? "span" : "call"};
 }
 
 static void add_op(list *l, const hu_trace *trace, const hu_op_detail *d)
@@ -182,6 +185,7 @@ static void add_detail(list *l, const hu_trace *trace, unsigned kind, uint32_t r
     switch (kind) {
     case HU_KIND_CPU_OP:
     case HU_KIND_USER:
+    case HU_KIND_OTHER: /* of NCCL's operations alone */
         add_op(l, trace, hu_trace_op_detail(trace, row));
         return;
     case HU_KIND_KERNEL:

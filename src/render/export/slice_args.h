@@ -60,6 +60,7 @@
     A(COMM_SEQUENCE, "Seq")                             \
     A(COMM_ID, "Comms Id")                              \
     A(IS_ASYNC, "Is asynchronized op")                  \
+    A(RECORDED, "recorded")                             \
     A(CLASS, "class")                                   \
     A(PATH, "path")                                     \
     A(COMM, "comm")                                     \
