@@ -13,7 +13,7 @@ TYPES = ("none more begin end mark start stop phase step step_end counter os_cal
          "sample wake gpu nccl").split()
 DOORS = {name: 1 << bit for bit, name in enumerate("user nvtx osrt mpi cpu cuda nccl pytorch".split())} | {"watch": 1 << 30}
 CONTROL_MAGIC, RING_MAGIC = 0x314C525443505548, 0x31474E4952505548
-MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_SCHEMA, MORE_GPU = 7, 8, 9, 15, 32
+MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_NCCL, MORE_SCHEMA, MORE_GPU = 7, 8, 9, 10, 15, 32
 
 
 class Control(ctypes.Structure):
@@ -85,6 +85,8 @@ def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int,
         record.waker = (ident, a, b)
     elif kind == MORE_SCHEMA:
         record.payloads.append((a, b, b""))
+    elif kind == MORE_NCCL:
+        record.values["fields"] = record.values.get("fields", 0) + 1
     elif kind == 6:
         if record.payloads:
             schema, said, there = record.payloads[-1]

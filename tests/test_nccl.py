@@ -14,6 +14,7 @@ from typing import Any
 from tests.pf_events import Event, read
 from tests.program import EXE, ROOT, SANITIZED, SHARED, skip_loudly
 from tests.recorder import environment, holdup, rows
+from tests.rings import DOORS, make_session, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 FACTS = SHARED / "oracle/gpu-abi/nccl_profiler_layouts.tsv"
@@ -254,6 +255,16 @@ class Safety(Case):
                     old.unlink()
                 events = self.events(driver, "closed", version, options=("--nccl-events", "all"))
                 self.assertEqual(len(named(events, "nccl proxyop")), 2)
+
+    def test_loaded_by_nccl_alone_it_stays(self) -> None:
+        """Without LD_PRELOAD the last dlclose would unload it."""
+        session = make_session(self.folder / "session", "nccl")
+        done = subprocess.run([driver, "closed", "6"], env=environment(NCCL_PROFILER_PLUGIN=str(LIBRARY), HOLDUP_SESSION=str(session)), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (process,) = read_session(session)
+        self.assertEqual(process.doors & DOORS["nccl"], DOORS["nccl"])
+        reduces = [r for r in process.of("nccl") if r.text == "AllReduce" and r.aux == 1]
+        self.assertEqual(len(reduces), 2, "before and after")
 
     def test_handles_that_name_nothing(self) -> None:
         events = self.events(driver, "stale")
