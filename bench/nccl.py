@@ -34,7 +34,7 @@ def main() -> int:
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         driver = pathlib.Path(folder) / "driver"
-        subprocess.run(["cc", "-O2", "-o", driver, ROOT / "tests/nccl/driver.c", "-lpthread", "-ldl"], check=True)
+        subprocess.run(["cc", "-O2", f"-I{ROOT / 'include'}", "-o", driver, ROOT / "tests/nccl/driver.c", "-lpthread", "-ldl"], check=True)
         for name, words, bound in CASES:
             command = [driver, "cost", str(EVENTS)]
             if words is not None:

@@ -37,7 +37,7 @@ tools: tempfile.TemporaryDirectory
 
 
 def compile_driver(out: pathlib.Path, *flags: str) -> pathlib.Path:
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", *flags, "-o", out, ROOT / "tests/nccl/driver.c", "-lpthread", "-ldl"], check=True, capture_output=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", *flags, "-o", out, ROOT / "tests/nccl/driver.c", "-lpthread", "-ldl"], check=True, capture_output=True)
     return out
 
 
@@ -235,6 +235,11 @@ class Masks(Case):
         (trace,) = self.folder.glob("trace*.pftrace")
         calls = [e for e in read(trace) if e.name == "ncclAllReduce"]
         self.assertEqual(len(calls), 4, "two calls of each time that it recorded")
+
+    def test_it_follows_steps_at_once(self) -> None:
+        done, trace = self.record(driver, "steps", options=("--steps", "1..2"), doors="nccl,user")
+        self.assertEqual([int(x) for x in done.stdout.split()], [SENTINEL[6], DEFAULT[6], DEFAULT[6], SENTINEL[6]], done.stderr)
+        self.assertEqual([e.notes["seq"] for e in named(read(trace), "ncclAllReduce")], [1, 2])
 
     def test_parts_need_what_they_are_parts_of(self) -> None:
         done, _ = self.record(driver, "walk", 6, options=("--nccl-events", "kernelch"))

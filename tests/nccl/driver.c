@@ -8,6 +8,7 @@
  *     driver forked            events that a fork comes between
  *     driver stale             handles that name nothing: stopped twice, never given, of other processes
  *     driver mask              prints the mask at each line of stdin, a call before and after
+ *     driver steps             prints the mask in each of four steps, a call in each
  *     driver ranks FILE RANK RANKS CALLS LATE VERSION     collectives of processes that meet in FILE; rank LATE sleeps before each
  *     driver halves            two processes of two communicators of two: both are rank 0 of theirs
  *     driver comms             two communicators: one per thread's device, and one of the job
@@ -30,6 +31,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "holdup_annotate.h"
 
 /* What all versions say of network proxies. */
 struct proxy_op {
@@ -1041,6 +1044,12 @@ int main(int argc, char **argv)
             call("AllReduce", 1, 0, NULL);
             printf("%d\n", mask);
             fflush(stdout);
+        }
+    } else if (strcmp(mode, "steps") == 0) {
+        for (int i = 0; i < 4; i++) {
+            holdup_step();
+            printf("%d\n", mask);
+            call("AllReduce", (uint64_t)i, 0, NULL);
         }
     } else if (strcmp(mode, "comms") == 0) {
         begin_comm(0xbeef, "pair", 1, 2, 1);
