@@ -23,7 +23,8 @@ class Control(ctypes.Structure):
                 ("os_threshold", ctypes.c_uint64), ("ticks_per_second", ctypes.c_double), ("sample_hz", ctypes.c_uint32),
                 ("wants_steps", ctypes.c_uint32), ("first_step", ctypes.c_int64), ("last_step", ctypes.c_int64),
                 ("request", ctypes.c_uint32), ("answered", ctypes.c_uint32), ("command", ctypes.c_uint32),
-                ("processes", ctypes.c_uint32), ("heartbeat", ctypes.c_uint64), ("short_calls", ctypes.c_uint64),
+                ("processes", ctypes.c_uint32), ("heartbeat", ctypes.c_uint64), ("redacts_ranges", ctypes.c_uint32),
+                ("cuda", ctypes.c_uint32), ("nccl_events", ctypes.c_uint32),
                 ("capture_range", ctypes.c_char * 128), ("capture_domain", ctypes.c_char * 64), ("name", ctypes.c_char * 64),
                 ("output", ctypes.c_char * 400), ("failure", ctypes.c_char * 200)]
 

@@ -323,7 +323,8 @@ class Choice(Case):
         return done.stdout.strip(), done.stderr
 
     def test_ours_where_nccl_is_traced(self) -> None:
-        self.assertEqual(self.said()[0], "unset", "only where it was asked for")
+        self.assertEqual(self.said()[0], str(LIBRARY), "NCCL is of the default set")
+        self.assertEqual(self.said("--trace", "osrt,nvtx")[0], "unset", "only where it was asked for")
         self.assertEqual(self.said("--trace", "nccl")[0], str(LIBRARY))
         self.assertEqual(self.said("--trace", "nccl", command=("env", "-i", "PATH=/usr/bin:/bin"))[0], str(LIBRARY), "it is followed through a cleared environment")
 

@@ -13,9 +13,8 @@
 
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_THRESHOLD_NS = 1000 };
 
-#define DEFAULT_DOORS \
-    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL)
-#define LATER_DOORS HU_DOOR_PYTORCH
+#define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL)
+#define LATER_DOORS   HU_DOOR_PYTORCH
 
 static const struct {
     const char *name;
@@ -91,8 +90,8 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s?",
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, none", option,
-                   text);
+                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, none",
+                   option, text);
 }
 
 static size_t door_words(const char **out, size_t room)
@@ -476,8 +475,8 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
      AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
     {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",
-     "with --trace nccl: ask NCCL for these events: default, all, kernelch (when kernels ran), proxyop, ...",
-     AT(nccl_events), .parse = parse_nccl_events, .heading = "what to record"},
+     "ask NCCL for these events: default, all, kernelch (when kernels ran), proxyop, ...", AT(nccl_events),
+     .parse = parse_nccl_events, .heading = "what to record"},
     {"paths", 0, HU_OPTION_FLAG, NULL, "record the files and peers of calls (default; --no-paths: omit them)", AT(paths),
      .heading = "what to record"},
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,

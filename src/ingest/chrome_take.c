@@ -247,7 +247,7 @@ static bool is_comm(chrome_reader *r, uint32_t name)
     return *known == 2;
 }
 
-/* `holdup run --trace nccl` */
+/* `holdup run`, of NCCL */
 static uint8_t recorded_of(const chrome_event *e)
 {
     const chrome_value *v = &e->at[CHROME_RECORDED];

@@ -595,7 +595,8 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
         finish(d);
         rc = hu_builder_status(b, err);
     }
-    if (rc == 0 && q->events <= hu_quality_lost(q) && hu_builder_slice_count(b) == 0)
+    /* of our own recording, losses and lives are an answer, too */
+    if (rc == 0 && !(d->r.is_ours && q->events) && q->events <= hu_quality_lost(q) && hu_builder_slice_count(b) == 0)
         rc = fail_empty(d);
     hu_arena_free(arena);
     return rc;

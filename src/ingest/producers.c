@@ -43,7 +43,7 @@ static const struct {
     {"hpu_op", HU_KIND_KERNEL},
     {"collective_comm", HU_KIND_COLLECTIVE},
     {"external_correlation", HU_KIND_OTHER},
-    {"nccl", HU_KIND_OTHER}, /* `holdup run --trace nccl`: what is no host's time */
+    {"nccl", HU_KIND_OTHER}, /* `holdup run`, of NCCL: what is no host's time */
     {"mtia_insight", HU_KIND_OTHER},
     {"Operator", HU_KIND_CPU_OP},
     {"Runtime", HU_KIND_RUNTIME},

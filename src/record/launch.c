@@ -147,8 +147,8 @@ static bool add_profiler(variables *v, const hu_launch_plan *plan, hu_arena *are
     if (!there)
         return set(v, arena, "NCCL_PROFILER_PLUGIN", NULL, plan->library);
     if (strcmp(there, plan->library) != 0)
-        note(notes, arena, "NCCL_PROFILER_PLUGIN=%s stays as it is: --trace nccl records nothing of NCCL itself%s", there,
-             plan->wants_nvtx ? "; calls and bytes come from its NVTX ranges" : "; unset it, or add nvtx");
+        note(notes, arena, "NCCL_PROFILER_PLUGIN=%s stays as it is: NCCL itself is not recorded%s", there,
+             plan->wants_nvtx ? "; calls and bytes come from its NVTX ranges" : "; unset it, or add nvtx to --trace");
     return true;
 }
 

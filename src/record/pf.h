@@ -160,11 +160,11 @@ typedef struct {
     const void *flows;
     hu_waits   *waits; /* that were seen from outside; NULL: none were looked for */
 
-    hu_symbols *symbols;
-    hu_pf_gpu  *gpu;              /* of the process at hand; NULL: it has used none */
-    hu_str     *readable;         /* names of its kernels, by id; .p NULL: as they are.  NULL: it has none */
-    uint64_t    correlation_base; /* correlations of this process begin behind those of the ones before */
-    struct hu_pf_nccl *nccl; /* NULL: NCCL told nothing */
+    hu_symbols        *symbols;
+    hu_pf_gpu         *gpu;              /* of the process at hand; NULL: it has used none */
+    hu_str            *readable;         /* names of its kernels, by id; .p NULL: as they are.  NULL: it has none */
+    uint64_t           correlation_base; /* correlations of this process begin behind those of the ones before */
+    struct hu_pf_nccl *nccl;             /* NULL: NCCL told nothing */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
