@@ -5,6 +5,7 @@
  * An event says what a thread is in from then on, so a hole between two states and the end of its life are events too.
  * The viewer draws them beside the thread.  Slices of kind cpu_wait say the same once more, and are left out.
  */
+#include "base/json.h"
 #include "base/number.h"
 #include "render/export/perfetto_writer.h"
 #include "render/export/track_names.h"
@@ -88,7 +89,7 @@ static void write_fact(hu_perfetto *p, hu_str key, hu_str json)
     if (hu_parse_i64(json, &number))
         hu_pb_write_int(&p->w, HU_PT_ATTRIBUTE_WHOLE, number);
     else
-        hu_pb_write_str(&p->w, HU_PT_ATTRIBUTE_TEXT, (hu_str){json.p + 1, json.n - 2});
+        hu_pb_write_str(&p->w, HU_PT_ATTRIBUTE_TEXT, hu_json_text(p->arena, json));
     hu_pb_write_close(&p->w, open);
 }
 
@@ -106,7 +107,7 @@ void hu_perfetto_write_facts(hu_perfetto *p)
     for (size_t i = 0; i < n; i++) {
         const hu_str key = hu_trace_text(p->part->trace, m[i].key), json = hu_trace_text(p->part->trace, m[i].value);
         int64_t      number;
-        const bool   is_text = json.n >= 2 && json.p[0] == '"' && !memchr(json.p, '\\', json.n);
+        const bool   is_text = json.n >= 2 && json.p[0] == '"';
 
         if (hu_str_starts(key, HU_STR("holdup.")) && (is_text || hu_parse_i64(json, &number))) {
             write_fact(p, key, json);
