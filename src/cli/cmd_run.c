@@ -22,6 +22,8 @@
 #include "record/broker.h"
 #include "record/cgroup.h"
 #include "record/cost.h"
+#include "record/gpu_read.h"
+#include "record/gpu_sampler.h"
 #include "record/naming.h"
 #include "record/registry.h"
 #include "record/tally.h"
@@ -42,7 +44,9 @@ typedef struct {
     hu_collector         *collector;
     hu_perf              *perf;
     hu_wait_samples      *waits;
-    hu_wait_totals        looks;     /* at what threads wait for */
+    hu_wait_totals        looks; /* at what threads wait for */
+    hu_gpu_sampler        gpus;
+    hu_gpus_seen          gpus_seen;
     hu_broker            *broker;    /* for processes that cannot open the session; NULL: none */
     hu_outsiders         *outsiders; /* the search for them; NULL: none */
     hu_supervision        result;
@@ -56,6 +60,7 @@ typedef struct {
     hu_pftrace_result     files;
     double                ns_per_record;
     char                  library[PATH_BYTES], python[PATH_BYTES];
+    bool                  gpus_hang;  /* their driver did not answer when all was over */
     bool                  has_failed; /* not all that was recorded could be kept */
 } run_state;
 
@@ -181,9 +186,40 @@ static int become_command(run_state *r)
     return errno == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC;
 }
 
+/* The value that the command gets: an assignment in front of it counts more than our own environment. */
+static const char *variable_of_command(const run_state *r, const char *name)
+{
+    const size_t n = strlen(name);
+    const char  *value = getenv(name);
+
+    for (size_t i = 0; i < r->o->n_assignments; i++)
+        if (strncmp(r->o->assignments[i], name, n) == 0 && r->o->assignments[i][n] == '=')
+            value = r->o->assignments[i] + n + 1;
+    return value;
+}
+
+/* Counters of the GPUs, where there is a driver.  HOLDUP_NVML names another library: for tests. */
+static void start_gpus(run_state *r)
+{
+    const char                  *library = secure_getenv("HOLDUP_NVML");
+    const hu_gpu_sampler_options how = {.library = library && library[0] ? library : NULL,
+                                        .visible = variable_of_command(r, "CUDA_VISIBLE_DEVICES"),
+                                        .order = variable_of_command(r, "CUDA_DEVICE_ORDER"),
+                                        .hz = r->o->gpu_hz,
+                                        .max_bytes = r->o->max_size};
+
+    hu_gpu_sampler_start(&how, r->session.path, &r->gpus);
+}
+
+static void stop_gpus(run_state *r)
+{
+    r->gpus_hang = r->gpus.pid > 0 && !hu_gpu_sampler_stop(&r->gpus);
+}
+
 /* Removes what was made for a command that never ran. */
 static int give_up(run_state *r, int status)
 {
+    stop_gpus(r);
     if (r->perf)
         hu_perf_stop(r->perf);
     hu_wait_samples_stop(r->waits);
@@ -532,6 +568,22 @@ static void say_death(const run_state *r)
                        strsignal(WTERMSIG(r->result.status)));
 }
 
+/* What there is no counter for, and why. */
+static void say_gpus(const run_state *r)
+{
+    const hu_gpus_seen *g = &r->gpus_seen;
+
+    if (r->gpus_hang)
+        hu_command_say("the GPU driver did not answer within %d ms at the end of the run: counters of the GPUs end early "
+                       "or are missing",
+                       HU_GPU_PATIENCE_MS);
+    if (g->problem[0])
+        hu_command_say("counters of the GPUs are not known: %s", g->problem);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->at[i].problem[0])
+            hu_command_say("GPU %u stopped giving counters: %s", g->at[i].about.row.device, g->at[i].problem);
+}
+
 static void say_end(run_state *r)
 {
     const bool is_other = is_of_several(r) && r->facts.rank.rank > 0;
@@ -553,6 +605,8 @@ static void say_end(run_state *r)
     say_waits_denied(r);
     if (!is_other || !r->tally.cuda_processes[HU_CUDA_RECORDED])
         hu_gpu_door_say(&r->tally, r->session.control->ticks_per_second);
+    if (!is_other)
+        say_gpus(r);
     if (!is_other)
         say_cost(r);
     say_files(r);
@@ -586,6 +640,7 @@ static int finish(run_state *r)
 
     r->session.control->state = HU_SESSION_WRITING;
     listen_to_interrupts(r);
+    stop_gpus(r);
     r->facts.status = r->result.status;
     hu_facts_write(&r->session, &r->facts, NULL);
     if (r->perf) {
@@ -608,7 +663,8 @@ static int finish(run_state *r)
     hu_outsiders_stop(r->outsiders);
     r->n_outside = hu_outsiders_read(r->session.path, r->arena, &r->outside);
     hu_tally_session(r->session.path, &r->tally);
-    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, (int64_t)r->tally.decoding_ns, r->result.own_cpu_ns,
+    hu_gpus_read(r->session.path, r->arena, &r->gpus_seen);
+    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, (int64_t)r->tally.decoding_ns, r->result.own_cpu_ns + r->gpus_seen.cpu_ns,
                               r->result.job_cpu_ns);
     close_quota(r);
     r->cost.pid = r->facts.pid;
@@ -660,6 +716,7 @@ static int launch(run_state *r)
     }
     r->quota = hu_cgroup_read("");
     r->ns_per_record = hu_cost_of_record((hu_clock)r->session.control->clock);
+    start_gpus(r);
     hu_supervise_prepare(&signals, &hu_command_sigpipe, watch.waits_for_all);
     if (hu_launch_fork(r->argv, environment, &signals, &child, &err) < 0) {
         hu_command_fail(&err);

@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "protocol/nccl_events.h"
 
-enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_THRESHOLD_NS = 1000 };
+enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100, DEFAULT_THRESHOLD_NS = 1000 };
 
 #define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL)
 #define LATER_DOORS   HU_DOOR_PYTORCH
@@ -222,6 +222,19 @@ static int parse_sample(void *field, const char *text, hu_error *err)
                        "--sample needs none, process-tree or samples per second"
                        " (1 to %d), not \"%s\"",
                        MOST_HZ, text);
+    return 0;
+}
+
+/* "--gpu-sample=10", none */
+static int parse_gpu_sample(void *field, const char *text, hu_error *err)
+{
+    unsigned *hz_out = field;
+    uint64_t  hz = 0;
+
+    if (strcmp(text, "none") != 0 && (!hu_parse_u64(hu_str_of(text), &hz) || hz < 1 || hz > MOST_GPU_HZ))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "--gpu-sample needs none or samples per second (1 to %d), not \"%s\"", MOST_GPU_HZ, text);
+    *hz_out = (unsigned)hz;
     return 0;
 }
 
@@ -458,6 +471,7 @@ static const char *const waits[] = {"primary", "all", NULL};
 const hu_run_options hu_run_defaults = {
     .doors = DEFAULT_DOORS,
     .sample_hz = DEFAULT_HZ,
+    .gpu_hz = DEFAULT_GPU_HZ,
     .threshold_ns = DEFAULT_THRESHOLD_NS,
     .paths = true, /* a descriptor's name is asked for once */
     .kill = HU_KILL_SIGTERM,
@@ -472,6 +486,9 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
      .parse = parse_sample, .heading = "what to record"},
     {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "record when threads run: process-tree (default) or none", 0,
      .parse = parse_switches, .heading = "what to record"},
+    {"gpu-sample", 0, HU_OPTION_SPECIAL, "HZ",
+     "sample clocks, power and use of NVIDIA GPUs HZ times per second (default: 10), or none", AT(gpu_hz),
+     .parse = parse_gpu_sample, .heading = "what to record"},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
      AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
     {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",
@@ -562,11 +579,11 @@ static const struct {
     {"cuda-um-gpu-page-faults", "page faults of managed memory are not recorded"},
     {"cuda-event-trace", "events are recorded with the waits for them"},
     {"cudabacktrace", "calls have no stacks"},
-    {"gpu-metrics-device", "GPU counters are not recorded"},
-    {"gpu-metrics-devices", "GPU counters are not recorded"},
-    {"gpu-metrics-set", "GPU counters are not recorded"},
-    {"gpu-metrics-frequency", "GPU counters are not recorded"},
     {"gpuctxsw", "context switches of GPUs are not recorded"},
+    {"gpu-metrics-device", "clocks, power and use of GPUs are sampled: --gpu-sample=HZ"},
+    {"gpu-metrics-devices", "clocks, power and use of GPUs are sampled: --gpu-sample=HZ"},
+    {"gpu-metrics-set", "clocks, power and use of GPUs are sampled: --gpu-sample=HZ"},
+    {"gpu-metrics-frequency", "use --gpu-sample=HZ"},
     {"nic-metrics", "network counters are not recorded"},
     {"mpi-impl", "Open MPI and MPICH are detected automatically"},
     {"python-backtrace", "user ranges and CPU samples show where Python is"},

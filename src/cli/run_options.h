@@ -7,7 +7,7 @@
 #include "protocol/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 30 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 31 };
 
 typedef struct {
     hu_shared shared; /* output is a template of names (record/template.h) */
@@ -17,6 +17,7 @@ typedef struct {
     bool        has_trace, has_sample;
     unsigned    sample_hz; /* 0: no samples */
     bool        no_switches;
+    unsigned    gpu_hz; /* 0: no counters of GPUs */
     int64_t     delay_ns, duration_ns;
     bool        wants_steps;
     int64_t     first_step, last_step;

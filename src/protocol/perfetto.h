@@ -66,7 +66,9 @@ enum {                                                                      /* P
     HU_PT_PROCESS_START = 7, HU_PT_PROCESS_LABEL = 8,
 };
 enum { HU_PT_THREAD_PID = 1, HU_PT_THREAD_TID = 2, HU_PT_THREAD_NAME = 5 }; /* ThreadDescriptor */
-enum { HU_PT_COUNTER_UNIT = 3, HU_PT_COUNTER_MULTIPLIER = 4, HU_PT_COUNTER_INCREMENTAL = 5 };   /* CounterDescriptor */
+enum {                                                                      /* CounterDescriptor */
+    HU_PT_COUNTER_UNIT = 3, HU_PT_COUNTER_MULTIPLIER = 4, HU_PT_COUNTER_INCREMENTAL = 5, HU_PT_COUNTER_UNIT_NAME = 6,
+};
 enum { HU_PT_UNIT_COUNT = 2, HU_PT_UNIT_BYTES = 3 };                        /* its Unit */
 
 enum {                                                                      /* PerfSample */

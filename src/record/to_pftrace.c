@@ -17,6 +17,7 @@
 #include "record/lives.h"
 #include "record/perf_packets.h"
 #include "record/pf.h"
+#include "record/pf_gpu_counters.h"
 #include "record/processes.h"
 #include "record/tools.h"
 #include "record/waits.h"
@@ -36,6 +37,7 @@ typedef struct {
     size_t                    n_members;
     hu_perf_files             perf; /* samples and states of threads; n_files 0: there are none */
     hu_waits                  waits;
+    hu_gpus_seen              gpus;     /* sampled beside the job; n 0: none */
     const hu_process_image   *program;  /* that tools run; NULL: there are none */
     int64_t                   tools_ns; /* their CPU time */
     const char               *states;   /* where states of threads are from */
@@ -44,6 +46,7 @@ typedef struct {
     uint8_t                  *is_member;
     uint64_t                  lost, lost_texts, overwritten, cut_bytes;
     size_t                    threads;
+    hu_str                    gpu_lines; /* of the file at hand */
     char                      command[4096];
     size_t                    command_n;
 } work;
@@ -388,6 +391,8 @@ static void write_tail(work *w)
     write_gpu_facts(w);
     if (t->nccl_rank)
         whole(w, "holdup.nccl_rank", t->nccl_rank - 1);
+    text(w, "holdup.gpus", w->gpu_lines);
+    text(w, "holdup.gpu_problem", hu_str_of(w->gpus.problem));
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }
@@ -621,6 +626,32 @@ static int write_perf(work *w, hu_error *err)
     return hu_pf_outside_write(&w->p, &waits) ? 0 : hu_fail_memory(err);
 }
 
+/* The GPUs of these processes, by their numbers of the whole session. */
+static int write_gpus(work *w, hu_error *err)
+{
+    const hu_control *c = &w->list->control;
+    hu_pf_gpu_options how = {.session = w->o->session, .gpus = &w->gpus, .first_ns = c->began_ns, .end_ns = c->stopped_ns};
+    const size_t      n = w->list->n + w->perf.threads.n;
+    uint32_t         *own = hu_arena_calloc(w->p.arena, n + 1, sizeof *own);
+    uint32_t         *known = hu_arena_calloc(w->p.arena, n + 1, sizeof *known);
+    hu_pf_gpu_choice  choice;
+
+    if (!own || !known)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < w->n_members; i++)
+        own[how.n_own++] = w->list->at[w->members[i]].pid;
+    for (size_t i = 0; i < w->list->n; i++)
+        known[how.n_known++] = w->list->at[i].pid;
+    for (size_t i = 0; i < w->perf.threads.n; i++) /* programs without a ring */
+        known[how.n_known++] = w->perf.threads.at[i].pid;
+    how.own = w->list->has_ranks ? own : known;
+    how.n_own = w->list->has_ranks ? how.n_own : how.n_known;
+    how.known = known;
+    choice = hu_pf_gpus_choose(&how);
+    w->gpu_lines = hu_pf_gpus_lines(&w->p, &how, &choice, w->p.arena);
+    return hu_pf_gpus_write(&w->p, &w->about, &how, &choice) ? 0 : hu_fail_memory(err);
+}
+
 /* files */
 
 /* Everything is on one clock; the beginning is what no event comes before. */
@@ -650,6 +681,8 @@ static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
             rc = write_process(w, w->members[i], err);
     if (rc == 0)
         rc = write_perf(w, err);
+    if (rc == 0 && w->gpus.n)
+        rc = write_gpus(w, err);
     if (rc == 0)
         write_tail(w);
     return rc == 0 && w->p.w.no_memory ? hu_fail_memory(err) : rc;
@@ -679,6 +712,7 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     hu_arena *arena = hu_arena_new();
     int       rc;
 
+    w->gpu_lines = HU_STR("");
     w->lost = w->lost_texts = w->overwritten = w->cut_bytes = w->threads = 0;
     w->p = (hu_pf){
         .arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w, .waits = &w->waits, .symbols = w->symbols};
@@ -872,6 +906,8 @@ int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftr
         w.states = w.perf.changes.n == 0 ? "lives" : w.perf.is_estimate ? "schedstat" : "switches";
         rc = hu_waits_read(options->session, &w.perf, arena, &w.waits, err);
     }
+    if (rc == 0)
+        rc = hu_gpus_read(options->session, arena, &w.gpus) ? 0 : hu_fail_memory(err);
     if (rc == 0)
         rc = hu_lives_add(&list, &w.perf) ? 0 : hu_fail_memory(err);
     if (rc == 0)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pf_gpu_counters.h - counters of the GPUs that a file's processes use. */
+#ifndef HU_RECORD_PF_GPU_COUNTERS_H
+#define HU_RECORD_PF_GPU_COUNTERS_H
+
+#include "record/gpu_read.h"
+#include "record/pf.h"
+
+typedef struct {
+    const char         *session;
+    const hu_gpus_seen *gpus;
+    const uint32_t     *own, *known; /* processes of the file; of the whole session */
+    size_t              n_own, n_known;
+    int64_t             first_ns, end_ns; /* what is written, CLOCK_MONOTONIC; end 0: all */
+} hu_pf_gpu_options;
+
+/*
+ * Which GPUs belong to a file: those that its processes were seen on; where no process of the session was seen on any (a
+ * container has numbers of its own), all.
+ */
+typedef struct {
+    bool is_ours[HU_GPU_MOST]; /* by their place in hu_gpus_seen */
+    bool by_process;
+} hu_pf_gpu_choice;
+
+hu_pf_gpu_choice hu_pf_gpus_choose(const hu_pf_gpu_options *options);
+
+/* Tracks and samples.  False: no memory. */
+bool hu_pf_gpus_write(hu_pf *p, hu_pf_sequence *s, const hu_pf_gpu_options *options, const hu_pf_gpu_choice *choice);
+
+/* A line for each GPU of the file, for the attribute holdup.gpus, as analyze/gpu_clocks.c reads it; in `arena`. */
+hu_str hu_pf_gpus_lines(const hu_pf *p, const hu_pf_gpu_options *options, const hu_pf_gpu_choice *choice, hu_arena *arena);
+
+#endif
