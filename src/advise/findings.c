@@ -25,6 +25,7 @@
 #include "advise/sleepers.h"
 #include "advise/slow_reader.h"
 #include "advise/small_pool.h"
+#include "advise/throttled.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1; /* percent of the step */
@@ -685,6 +686,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     hu_small_pool_add(s, f);
     f->n += f->n < HU_FINDINGS && hu_slow_reader_find(s, d, f->replayed_ns, &f->at[f->n]);
     hu_go_found_add(d, f);
+    f->n += f->n < HU_FINDINGS && hu_throttled_find(d, f, &f->at[f->n]);
     f->n += f->n < HU_FINDINGS && hu_hot_code_find(s, f, &f->at[f->n]);
     hu_findings_drop_general(f);
     hu_go_doubt(f, d);

@@ -3,6 +3,7 @@
  */
 #include "advise/gates.h"
 #include "advise/say_thread.h"
+#include "advise/throttled.h"
 #include "analyze/matrix_units.h"
 
 static const double MOST_UNLINKED = 0.1; /* of the GPU operations; beyond, what operators launched says too little */
@@ -290,20 +291,26 @@ bool hu_gate_odd(const hu_scene *c, hu_hint *h)
 /* The same kernels, the last third of the window's steps against the first. */
 bool hu_gate_throttling(const hu_scene *c, hu_hint *h)
 {
-    const hu_drift *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
+    const hu_drift     *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
+    const hu_gpu_clock *sampled;
 
     if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER ||
         (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels)
         return false;
+    sampled = hu_throttled_worst(c->d);
     hu_hint_say(
         h,
         "Kernels take %s longer in the last steps than the same kernels, %swith the same grid and shapes, in the first "
-        "steps. The GPU clock may be throttled for power or temperature.",
-        hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "");
+        "steps. %s",
+        hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "",
+        sampled ? "The driver lowered the GPU clock meanwhile."
+                : "The GPU clock may be throttled for power or temperature.");
     hu_hint_show(h, "%zu kernels compared: the last third of the steps against the first third", drift->kernels);
     if (drift->described < drift->kernels)
         hu_hint_show(h, "grid and shapes of %zu of them are in the trace; for the rest, what is known is the same",
                      drift->described);
+    if (sampled)
+        hu_throttled_show(sampled, h);
     h->is_suspected = true;
     return true;
 }

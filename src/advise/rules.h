@@ -165,9 +165,10 @@
     R(PYTHON_GC, hu_gate_gc, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
       "--view overheads: no collections in the steps") \
-    R(THROTTLING, hu_gate_throttling, "throttling", "the same kernels get slower from step to step", HU_EDIT_CLOCK, \
+    R(THROTTLING, hu_gate_throttling, "throttling", "throttled GPU: a lower clock, or slower kernels from step to step", \
+      HU_EDIT_CLOCK, \
       "nvidia-smi -q -d PERFORMANCE,CLOCK while it runs: power cap, temperature; cooling, nvidia-smi -lgc", \
-      "kernels take the same time in all steps") \
+      "kernels take the same time in all steps; --view gpus: the clock is lowered for less time") \
     R(WARM_UP, hu_gate_compile, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
       "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
       "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \

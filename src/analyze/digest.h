@@ -7,6 +7,7 @@
 #include "analyze/calls.h"
 #include "analyze/comm.h"
 #include "analyze/copies.h"
+#include "analyze/gpu_clocks.h"
 #include "analyze/gpu_time.h"
 #include "analyze/health.h"
 #include "analyze/hot.h"
@@ -31,7 +32,7 @@
 #include "analyze/tracelens.h"
 #include "analyze/tree.h"
 
-enum { HU_DIGEST_ARENAS = 28 };
+enum { HU_DIGEST_ARENAS = 29 };
 
 typedef struct {
     hu_arena        *arena; /* everything below lives here, or in one of these */
@@ -63,6 +64,7 @@ typedef struct {
     hu_host_calls    host_calls;
     hu_host_time     host_time;
     hu_outside       outside;
+    hu_gpu_clocks    gpu_clocks;
     hu_deadlock      deadlock;
     hu_phase_table   phases;
     hu_parallelism   parallelism;

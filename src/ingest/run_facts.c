@@ -54,6 +54,8 @@ void hu_facts_take_text(hu_builder *b, hu_str key, hu_str value)
         info->tool = hu_builder_keep(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.outsiders")))
         take_outsiders(b, value);
+    else if (hu_str_equal(key, HU_STR("holdup.gpus")))
+        info->gpus = hu_builder_keep(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.thread_states")))
         info->state_source = hu_str_equal(value, HU_STR("switches"))    ? HU_STATES_SWITCHES
                              : hu_str_equal(value, HU_STR("schedstat")) ? HU_STATES_SCHEDSTAT

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gpu_clocks.h - what was sampled of the GPUs beside a recording: clocks and what lowered them, power, energy, memory.
+ *
+ * A value that the driver did not give is NaN, or -1 where it is whole; never 0.
+ */
+#ifndef HU_ANALYZE_GPU_CLOCKS_H
+#define HU_ANALYZE_GPU_CLOCKS_H
+
+#include "analyze/ask.h"
+#include "base/gpu_counters.h"
+
+typedef struct {
+    int64_t number;                  /* as the driver has it */
+    hu_str  name, uuid, bus, driver; /* "" not known */
+    hu_str  limits;  /* what lowered its clock, the longest first, with shares of the busy time; "" nothing */
+    hu_str  problem; /* why it stopped giving values; "" it did not */
+    bool    is_ours; /* processes of the job were seen on it; else it is one that the job may use */
+    bool    is_mig;  /* divided among jobs */
+    int64_t others;  /* processes seen on it that are not the job's; -1 unknown */
+    double  most_sm_mhz, most_memory_mhz, most_watts; /* highest clocks, power limit */
+    double  seen_ns;                                  /* time for which there are samples */
+    double  busy_ns;                                  /* of that, in which it worked; NaN unknown */
+    bool    is_work;                                  /* busy is where the trace has GPU work; else what the driver says */
+    double  sm_mhz, watts;                            /* means: of the clock over the busy time, of power over all */
+    double  joules, step_joules;                      /* of the samples' time; of a mean step */
+    double  memory_bytes, celsius;                    /* the most */
+    double  limited_ns;                               /* busy time in which its clock was lowered; NaN unknown */
+    double  limited_mhz, limited_memory_mhz;          /* mean clocks then */
+    double  reason_ns[HU_GPU_REASON_COUNT];           /* busy time of each reason, whether it lowers the clock or not */
+    int64_t xid_count, last_xid;                      /* errors that the driver told of, at least; -1: none */
+} hu_gpu_clock;
+
+typedef struct {
+    hu_gpu_clock *at; /* by number */
+    size_t        n;
+} hu_gpu_clocks;
+
+/* Rows and texts live in the arena of `ask`.  Returns 0 or HU_ENOMEM. */
+int hu_gpu_clocks_measure(const hu_ask *ask, hu_gpu_clocks *out, hu_error *err);
+
+/* Adds the GPUs of another rank that are not there yet.  Texts are borrowed.  False when there is no memory. */
+bool hu_gpu_clocks_merge(hu_gpu_clocks *into, const hu_gpu_clocks *from, hu_arena *arena);
+
+/* Of all of them; NaN where one gives none, or there are none. */
+double hu_gpu_clocks_joules(const hu_gpu_clocks *g);
+double hu_gpu_clocks_step_joules(const hu_gpu_clocks *g);
+
+/* Share of its busy time in which its clock was lowered; NaN where that cannot be told. */
+double hu_gpu_clock_limited(const hu_gpu_clock *c);
+
+#endif
