@@ -95,7 +95,7 @@ bool hu_throttled_find(const hu_digest *d, const hu_findings *others, hu_finding
                         .edit = {.kind = HU_EDIT_KINDS},
                         .confidence = c->is_ours ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_LOW};
     memcpy(out->statement, h.statement, sizeof out->statement);
-    memcpy(out->evidence, h.evidence, sizeof out->evidence);
+    memcpy(out->evidence, h.evidence, sizeof h.evidence);
     snprintf(out->fix, sizeof out->fix, "%s", fix_of(c));
     return true;
 }

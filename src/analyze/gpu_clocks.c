@@ -145,7 +145,7 @@ static bool collect(walk *w)
     if (w->changes.n)
         qsort(w->changes.at, w->changes.n, sizeof *w->changes.at, by_time);
     for (size_t i = 0; i < w->changes.n; i++)
-        if (w->changes.at[i].quantity == HU_GPU_ENERGY && !hu_vec_push(w->ask->scratch, &w->energies, w->changes.at[i]))
+        if (w->changes.at[i].quantity == HU_GAUGE_ENERGY && !hu_vec_push(w->ask->scratch, &w->energies, w->changes.at[i]))
             return false;
     return true;
 }
@@ -162,7 +162,7 @@ static double busy_in(walk *w, int64_t from, int64_t to)
     double              ns = 0;
 
     if (!w->row->is_work)
-        return knows(w, HU_GPU_BUSY, from) ? (double)(to - from) * w->now[HU_GPU_BUSY] / 100 : NAN;
+        return knows(w, HU_GAUGE_BUSY, from) ? (double)(to - from) * w->now[HU_GAUGE_BUSY] / 100 : NAN;
     while (w->work < busy->n && busy->at[w->work].end_ns <= from)
         w->work++;
     for (size_t i = w->work; i < busy->n && busy->at[i].start_ns < to; i++) {
@@ -184,26 +184,26 @@ static void add_stretch(walk *w, int64_t from, int64_t to)
 {
     hu_gpu_clock *r = w->row;
     const double  ns = (double)(to - from), busy = busy_in(w, from, to);
-    const bool    has_clock = knows(w, HU_GPU_SM_CLOCK, from);
+    const bool    has_clock = knows(w, HU_GAUGE_SM_CLOCK, from);
     bool          is_limited = false;
 
     r->seen_ns += ns;
-    if (knows(w, HU_GPU_POWER, from)) {
-        w->watt_seconds += ns * w->now[HU_GPU_POWER];
+    if (knows(w, HU_GAUGE_POWER, from)) {
+        w->watt_seconds += ns * w->now[HU_GAUGE_POWER];
         w->watts_ns += ns;
     }
     if (isnan(busy))
         return;
     add_to(&r->busy_ns, busy);
     if (has_clock) {
-        w->busy_mhz += busy * w->now[HU_GPU_SM_CLOCK];
+        w->busy_mhz += busy * w->now[HU_GAUGE_SM_CLOCK];
         w->busy_mhz_ns += busy;
     }
-    if (!knows(w, HU_GPU_REASONS, from))
+    if (!knows(w, HU_GAUGE_REASONS, from))
         return;
     add_to(&r->limited_ns, 0);
     for (size_t i = 0; i < HU_GPU_REASON_COUNT; i++) {
-        if (!((uint64_t)w->now[HU_GPU_REASONS] & reasons[i].bit))
+        if (!((uint64_t)w->now[HU_GAUGE_REASONS] & reasons[i].bit))
             continue;
         r->reason_ns[i] += busy;
         is_limited = is_limited || reasons[i].lowers;
@@ -212,11 +212,11 @@ static void add_stretch(walk *w, int64_t from, int64_t to)
         return;
     r->limited_ns += busy;
     if (has_clock) {
-        w->limited_mhz += busy * w->now[HU_GPU_SM_CLOCK];
+        w->limited_mhz += busy * w->now[HU_GAUGE_SM_CLOCK];
         w->limited_mhz_ns += busy;
     }
-    if (knows(w, HU_GPU_MEMORY_CLOCK, from)) {
-        w->limited_memory += busy * w->now[HU_GPU_MEMORY_CLOCK];
+    if (knows(w, HU_GAUGE_MEMORY_CLOCK, from)) {
+        w->limited_memory += busy * w->now[HU_GAUGE_MEMORY_CLOCK];
         w->limited_memory_ns += busy;
     }
 }
@@ -228,13 +228,13 @@ static void take_change(walk *w, const change *c)
     w->now[c->quantity] = c->value;
     w->seen_ns[c->quantity] = c->ns;
     switch (c->quantity) {
-    case HU_GPU_MEMORY:
+    case HU_GAUGE_MEMORY:
         r->memory_bytes = fmax(r->memory_bytes, c->value);
         break;
-    case HU_GPU_TEMPERATURE:
+    case HU_GAUGE_TEMPERATURE:
         r->celsius = fmax(r->celsius, c->value);
         break;
-    case HU_GPU_XID:
+    case HU_GAUGE_XID:
         r->xid_count = r->xid_count < 0 ? 1 : r->xid_count + 1;
         r->last_xid = c->value > 0 && c->value < 1e6 ? (int64_t)c->value : -1;
         break;

@@ -41,7 +41,7 @@
 /* clang-format on */
 
 typedef enum {
-#define Q(id, words, unit, factor) HU_GPU_##id,
+#define Q(id, words, unit, factor) HU_GAUGE_##id,
     HU_GPU_QUANTITIES(Q)
 #undef Q
         HU_GPU_QUANTITY_COUNT

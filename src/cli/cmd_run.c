@@ -664,8 +664,8 @@ static int finish(run_state *r)
     r->n_outside = hu_outsiders_read(r->session.path, r->arena, &r->outside);
     hu_tally_session(r->session.path, &r->tally);
     hu_gpus_read(r->session.path, r->arena, &r->gpus_seen);
-    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, (int64_t)r->tally.decoding_ns, r->result.own_cpu_ns + r->gpus_seen.cpu_ns,
-                              r->result.job_cpu_ns);
+    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, (int64_t)r->tally.decoding_ns,
+                              r->result.own_cpu_ns + r->gpus_seen.cpu_ns, r->result.job_cpu_ns);
     close_quota(r);
     r->cost.pid = r->facts.pid;
     r->cost.main_run_ns = r->result.main_run_ns;

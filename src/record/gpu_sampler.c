@@ -215,9 +215,9 @@ static void hear(sampler *s)
         for (int i = 0; i < s->n; i++)
             if (s->is_wanted[i] && s->device[i].handle == handle) {
                 hu_gpu_row_sample r = {
-                    .row = row_of(HU_GPU_ROW_SAMPLE, sizeof r, i), .ns = now_ns(CLOCK_BOOTTIME), .has = 1u << HU_GPU_XID};
+                    .row = row_of(HU_GPU_ROW_SAMPLE, sizeof r, i), .ns = now_ns(CLOCK_BOOTTIME), .has = 1u << HU_GAUGE_XID};
 
-                r.value[HU_GPU_XID] = (int64_t)xid;
+                r.value[HU_GAUGE_XID] = (int64_t)xid;
                 put(s, &r, sizeof r);
             }
 }

@@ -365,24 +365,24 @@ static int get_reasons(hu_nvml *n, void *device, int64_t *value)
 static int get(hu_nvml *n, void *device, hu_gpu_quantity which, int64_t *value, int64_t *second)
 {
     switch (which) {
-    case HU_GPU_BUSY:
+    case HU_GAUGE_BUSY:
         return get_use(n, device, value, second);
-    case HU_GPU_SM_CLOCK:
+    case HU_GAUGE_SM_CLOCK:
         return get_clock(n, device, CLOCK_SM, value);
-    case HU_GPU_MEMORY_CLOCK:
+    case HU_GAUGE_MEMORY_CLOCK:
         return get_clock(n, device, CLOCK_MEMORY, value);
-    case HU_GPU_POWER:
+    case HU_GAUGE_POWER:
         return get_power(n, device, value);
-    case HU_GPU_ENERGY:
+    case HU_GAUGE_ENERGY:
         return get_energy(n, device, value);
-    case HU_GPU_MEMORY:
+    case HU_GAUGE_MEMORY:
         return get_memory(n, device, value);
-    case HU_GPU_TEMPERATURE:
+    case HU_GAUGE_TEMPERATURE:
         return get_temperature(n, device, value);
-    case HU_GPU_REASONS:
+    case HU_GAUGE_REASONS:
         return get_reasons(n, device, value);
-    case HU_GPU_MEMORY_BUSY: /* comes with the other utilization */
-    case HU_GPU_XID:         /* comes as an event */
+    case HU_GAUGE_MEMORY_BUSY: /* comes with the other utilization */
+    case HU_GAUGE_XID:         /* comes as an event */
     case HU_GPU_QUANTITY_COUNT:
         break;
     }
@@ -415,9 +415,9 @@ hu_nvml_class hu_nvml_look(hu_nvml *n, hu_nvml_device *d, hu_nvml_values *out, i
             *code = rc;
             break;
         }
-        if (q == HU_GPU_BUSY && (out->has >> q & 1)) {
-            out->has |= 1u << HU_GPU_MEMORY_BUSY;
-            out->value[HU_GPU_MEMORY_BUSY] = second;
+        if (q == HU_GAUGE_BUSY && (out->has >> q & 1)) {
+            out->has |= 1u << HU_GAUGE_MEMORY_BUSY;
+            out->value[HU_GAUGE_MEMORY_BUSY] = second;
         }
     }
     return HU_NVML_OK;

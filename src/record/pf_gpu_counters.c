@@ -145,13 +145,13 @@ static void put_value(work *w, device *d, unsigned number, unsigned quantity, co
     int64_t     value = sample->value[quantity];
     hu_pf_event e = {.type = HU_PT_TYPE_COUNTER, .category = HU_PF_OF_NONE, .ns = sample->ns, .text = HU_STR("")};
 
-    if (quantity == HU_GPU_ENERGY) {
+    if (quantity == HU_GAUGE_ENERGY) {
         if (!d->has_energy || value < d->first_energy) /* it begins anew when the driver is loaded anew */
             d->first_energy = value;
         d->has_energy = true;
         value -= d->first_energy;
     }
-    if (c->track && c->last == value && sample->ns - c->last_ns < AGAIN_NS && quantity != HU_GPU_XID)
+    if (c->track && c->last == value && sample->ns - c->last_ns < AGAIN_NS && quantity != HU_GAUGE_XID)
         return;
     if (!c->track)
         declare_counter(w, d, c, number, quantity);

@@ -8,11 +8,11 @@ enum { NOT_SUPPORTED = 3, NO_PERMISSION = 4, LOST = 15, UNKNOWN = 999 };
 static const char *library, *old_library;
 
 static const int64_t expected[HU_GPU_QUANTITY_COUNT] = {
-    [HU_GPU_BUSY] = 97,           [HU_GPU_MEMORY_BUSY] = 41, [HU_GPU_SM_CLOCK] = 1980,
-    [HU_GPU_MEMORY_CLOCK] = 2619, [HU_GPU_POWER] = 512250,   [HU_GPU_ENERGY] = 123456849000,
-    [HU_GPU_MEMORY] = 4321000000, [HU_GPU_TEMPERATURE] = 64, [HU_GPU_REASONS] = 0};
+    [HU_GAUGE_BUSY] = 97,           [HU_GAUGE_MEMORY_BUSY] = 41, [HU_GAUGE_SM_CLOCK] = 1980,
+    [HU_GAUGE_MEMORY_CLOCK] = 2619, [HU_GAUGE_POWER] = 512250,   [HU_GAUGE_ENERGY] = 123456849000,
+    [HU_GAUGE_MEMORY] = 4321000000, [HU_GAUGE_TEMPERATURE] = 64, [HU_GAUGE_REASONS] = 0};
 
-#define ALL_BUT_XID ((1u << HU_GPU_XID) - 1)
+#define ALL_BUT_XID ((1u << HU_GAUGE_XID) - 1)
 
 static hu_nvml *play(const char *path, const char *scene, hu_nvml_device *d)
 {
@@ -84,9 +84,9 @@ static void test_old(void **state)
     (void)state;
     assert_int_equal(hu_nvml_look(n, &d, &v, &code), HU_NVML_OK);
     assert_int_equal(v.has, ALL_BUT_XID);
-    assert_int_equal(v.value[HU_GPU_REASONS], 4);
-    assert_int_equal(v.value[HU_GPU_SM_CLOCK], 1320);
-    assert_int_equal(v.value[HU_GPU_MEMORY], 4921000000);
+    assert_int_equal(v.value[HU_GAUGE_REASONS], 4);
+    assert_int_equal(v.value[HU_GAUGE_SM_CLOCK], 1320);
+    assert_int_equal(v.value[HU_GAUGE_MEMORY], 4921000000);
     assert_int_equal(hu_nvml_processes(n, &d, pids), 2);
     assert_int_equal(pids[0], 4711);
     assert_int_equal(pids[1], 4000000);
@@ -98,12 +98,12 @@ static const struct {
     const char *call;
     uint32_t    gives;
 } calls[] = {
-    {"nvmlDeviceGetUtilizationRates", 1u << HU_GPU_BUSY | 1u << HU_GPU_MEMORY_BUSY},
-    {"nvmlDeviceGetClockInfo", 1u << HU_GPU_SM_CLOCK | 1u << HU_GPU_MEMORY_CLOCK},
-    {"nvmlDeviceGetPowerUsage", 1u << HU_GPU_POWER},
-    {"nvmlDeviceGetTotalEnergyConsumption", 1u << HU_GPU_ENERGY},
-    {"nvmlDeviceGetTemperature", 1u << HU_GPU_TEMPERATURE},
-    {"nvmlDeviceGetCurrentClocksEventReasons", 1u << HU_GPU_REASONS},
+    {"nvmlDeviceGetUtilizationRates", 1u << HU_GAUGE_BUSY | 1u << HU_GAUGE_MEMORY_BUSY},
+    {"nvmlDeviceGetClockInfo", 1u << HU_GAUGE_SM_CLOCK | 1u << HU_GAUGE_MEMORY_CLOCK},
+    {"nvmlDeviceGetPowerUsage", 1u << HU_GAUGE_POWER},
+    {"nvmlDeviceGetTotalEnergyConsumption", 1u << HU_GAUGE_ENERGY},
+    {"nvmlDeviceGetTemperature", 1u << HU_GAUGE_TEMPERATURE},
+    {"nvmlDeviceGetCurrentClocksEventReasons", 1u << HU_GAUGE_REASONS},
 };
 
 static void test_codes(void **state)
@@ -133,7 +133,7 @@ static void test_codes(void **state)
                 if (codes[i] == UNKNOWN)
                     assert_int_equal(v.has, ALL_BUT_XID);
                 else
-                    assert_int_equal(v.has & calls[c].gives & ~(1u << HU_GPU_MEMORY_BUSY), 0);
+                    assert_int_equal(v.has & calls[c].gives & ~(1u << HU_GAUGE_MEMORY_BUSY), 0);
             }
             hu_nvml_close(n);
         }
@@ -149,11 +149,11 @@ static void test_memory(void **state)
 
     (void)state;
     assert_int_equal(hu_nvml_look(n, &d, &v, &code), HU_NVML_OK);
-    assert_int_equal(v.value[HU_GPU_MEMORY], 4921000000);
+    assert_int_equal(v.value[HU_GAUGE_MEMORY], 4921000000);
     hu_nvml_close(n);
     n = play(library, "fail=nvmlDeviceGetMemoryInfo_v2:999", &d);
     assert_int_equal(hu_nvml_look(n, &d, &v, &code), HU_NVML_OK);
-    assert_false(v.has >> HU_GPU_MEMORY & 1);
+    assert_false(v.has >> HU_GAUGE_MEMORY & 1);
     hu_nvml_close(n);
 }
 
