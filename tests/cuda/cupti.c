@@ -910,6 +910,9 @@ static CUptiResult ready(const char *call, long argument)
         if (device)
             start_clock();
         say("version %d attached %d", CUPTI_API_VERSION, device != NULL);
+#ifdef COPY
+        say("copy-%d", COPY);
+#endif
     }
     if (!device || device->devices() == 0)
         return no_driver();

@@ -52,7 +52,7 @@ def libraries() -> pathlib.Path:
 def cupti(cuda: str = OWN, missing: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> pathlib.Path | None:
     """A folder with libcupti.so.N of this version, without some symbols; None where its headers cannot be had."""
     version = wheels.VERSIONS[OWN_CUDA if cuda == OWN else cuda]
-    folder = _scratch() / "-".join(["cupti", cuda, *(m[5:] for m in missing), *(f.strip("-").replace("/", "") for f in flags)])
+    folder = _scratch() / "-".join(["cupti", cuda, *(m[5:] for m in missing), *(f.strip("-").replace("=", "") for f in flags)])
     headers: tuple[str, ...] = ("-DOWN_ABI",)
     if cuda != OWN:
         fetched = wheels.fetch(cuda)

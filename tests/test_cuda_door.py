@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CUDA door, by the way that a driver takes: CUDA_INJECTION64_PATH, InitializeInjection, libcupti, its records, a trace.
+
+The driver, the device and libcupti are stand-ins (tests/cuda); what they saw is compared with what the trace holds."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from collections import Counter
+from typing import Any
+
+from tests.cuda import stand, wheels
+from tests.program import EXE, SANITIZED, skip_loudly
+
+HARMLESS = ("cuptiActivityEnableRuntimeApi", "cuptiActivityEnableDriverApi", "cuptiActivityFlushPeriod", "cuptiActivityEnableLatencyTimestamps",
+            "cuptiActivityEnableAndDump", "cuptiFinalize", "cuptiUnsubscribe", "cuptiEnableDomain", "cuptiGetResultString", "cuptiActivitySetAttribute",
+            "cuptiGetTimestamp", "cuptiGetDeviceId", "cuptiActivityPushExternalCorrelationId", "cuptiActivityPopExternalCorrelationId", "cuptiGetCallbackName",
+            "cuptiEnableCallback", "cuptiActivityGetNumDroppedRecords")
+NEEDED = ("cuptiGetVersion", "cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityGetNextRecord", "cuptiActivityFlushAll",
+          "cuptiSetThreadIdType", "cuptiActivityRegisterTimestampCallback")
+
+
+def load_tests(_loader, tests, _pattern):
+    """What is tried here lives in other programs, without sanitizers: once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        if not stand.INJECT.exists():
+            skip_loudly(f"{stand.INJECT} was not built")
+            raise unittest.SkipTest("no library")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def record(self, program: str, *words: Any, libcupti: pathlib.Path | None = None, options: tuple[str, ...] = (), **env: str) -> stand.Recording:
+        return stand.Recording(self.folder, stand.program(program), *words, libcupti=libcupti or stand.cupti(), options=options, env=env)
+
+    def lost(self, recording: stand.Recording) -> int:
+        """What the trace itself counts as lost."""
+        return sum(int(row["count"]) for row in recording.rows("select count from quality where is_loss"))
+
+    def check(self, recording: stand.Recording, status: int, out: str, kernels: dict[str, int]) -> None:
+        """The job's own end and output, no misuse, and just these kernels."""
+        self.assertEqual((recording.done.returncode, recording.done.stdout), (status, out), recording.done.stderr)
+        self.assertEqual(recording.log.misuse(), [])
+        self.assertEqual(recording.kernels(), Counter(kernels), recording.done.stderr)
+
+
+class Records(Case):
+    """Each kind of work once, with numbers of its own."""
+
+    def catalogue(self, cuda: str) -> None:
+        libcupti = stand.cupti(cuda)
+        if libcupti is None:
+            raise unittest.SkipTest(f"no headers of CUDA {cuda}")
+        r = stand.Recording(self.folder / cuda, stand.program("catalogue"), libcupti=libcupti)
+        self.check(r, 0, "", {"plain_one": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1} if self.plain_names(r) else
+                   {"_Z9plain_oneIfEvPT_i": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1})
+        plain, = r.rows("select grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, shared_bytes, device, stream, dur_ns from kernel where name like '%plain_one%'")
+        duration = plain.pop("dur_ns")
+        self.assertEqual([int(v) for v in plain.values()], [101, 102, 3, 64, 4, 2, 77, 3072 + 4096, 0, 7])
+        self.assertAlmostEqual(int(duration), 20000, delta=100)         # from clock to clock
+        nodes = r.rows("select name, graph, graph_node & 4294967295 as node, stream from kernel where graph is not null order by name")
+        self.assertEqual([(row["name"], int(row["graph"]), int(row["node"]), int(row["stream"])) for row in nodes], [("node_first", 2, 1, 13), ("node_second", 2, 2, 13)])
+        copies = r.rows("select name, bytes, stream, is_set from memcpy order by start_ns")
+        self.assertEqual([(int(row["bytes"]), int(row["stream"]), int(row["is_set"])) for row in copies],
+                         [(1234560, 13, 0), (765432, 13, 0), (555555, 13, 0), (999424, 13, 1), (111111, 7, 0)])
+        for row, words in zip(copies, (("HtoD", "Pinned"), ("DtoH", "Pageable"), ("DtoD",), ("Memset",), ("HtoD", "Pageable"))):
+            for word in words:
+                self.assertIn(word.lower(), row["name"].lower())
+        calls = Counter(row["name"] for row in r.rows("select name from call where is_driver = 0"))
+        for name, n in {"cudaLaunchKernel": 1, "cudaMemcpyAsync": 3, "cudaMemcpy": 1, "cudaMemsetAsync": 1, "cudaGraphLaunch": 1, "cudaStreamSynchronize": 1,
+                        "cudaDeviceSynchronize": 1, "cudaEventSynchronize": 1, "cudaMalloc": 1, "cudaFree": 1}.items():
+            self.assertEqual(calls[name], n, name)
+        launched = r.rows("select k.name as kernel, c.name as call, c.start_ns < k.start_ns as before, c.tid from kernel k join call c on c.id = k.launch order by k.start_ns")
+        self.assertEqual([row["call"] for row in launched], ["cudaLaunchKernel", "cudaGraphLaunch", "cudaGraphLaunch", "cuLaunchKernel"])
+        self.assertTrue(all(int(row["before"]) for row in launched))
+        self.assertEqual(len({row["tid"] for row in launched}), 1)
+        waits = {row["name"] for row in r.rows("select name from call where waits")}
+        self.assertLessEqual({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}, waits)
+        self.assertEqual(self.lost(r), 0)
+
+    @staticmethod
+    def plain_names(r: stand.Recording) -> bool:
+        return "plain_one" in r.kernels()
+
+    def test_without_the_vendors_headers(self) -> None:
+        self.catalogue(stand.OWN)
+
+    def test_versions(self) -> None:
+        for cuda in wheels.wanted():
+            with self.subTest(cuda=cuda):
+                self.catalogue(cuda)
+
+    def test_the_thread_is_the_one_that_called(self) -> None:
+        r = self.record("life", "threads", 40)
+        self.check(r, 7, "threads\n", {"life_kernel": 40 + 80})
+        self.assertEqual(len(r.rows("select distinct tid from call where name = 'cudaLaunchKernel'")), 5)
+        self.assertEqual(len(r.rows("select distinct stream from kernel")), 5)
+
+    def test_times_of_device_and_host_are_on_one_clock(self) -> None:
+        """A kernel begins after its launch did, and a wait for it ends after it: by the stand-in's own times, always."""
+        r = self.record("train", "busy", 20)
+        self.assertEqual(r.done.returncode, 0, r.done.stderr)
+        links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns - 2000) as early from kernel k join call c on c.id = k.launch and c.rank = k.rank")
+        self.assertEqual((int(links["n"]), int(links["early"])), (21 * 40, 0))
+        ends = r.rows("select c.end_ns - (select max(k.end_ns) from kernel k where k.start_ns < c.end_ns) as after from call c where c.name = 'cudaStreamSynchronize'")
+        self.assertTrue(ends)
+        self.assertTrue(all(int(row["after"]) > -2000 for row in ends), ends)
+
+    def test_many(self) -> None:
+        """More than fit into any one buffer, and all of them."""
+        r = self.record("launches", 30000, 2, STANDIN_LAUNCH="0", STANDIN_LATENCY="0", STANDIN_GAP="0")
+        self.assertEqual(r.done.returncode, 0, r.done.stderr)
+        self.assertEqual(r.log.misuse(), [])
+        self.assertEqual(r.log.delivered()["kernel"], 90000)
+        self.assertEqual(r.kernels()["launched_kernel"] + self.lost(r), 90000)
+
+    def test_report_reads_it(self) -> None:
+        r = self.record("train", "busy", 20)
+        done = subprocess.run([EXE, "report", "--json", "--quiet", *map(str, r.files)], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ampere_sgemm", done.stdout)
+
+
+class Lives(Case):
+    """However a job ends: its output and status are its own, and all that the library delivered is in the trace."""
+
+    def test_orderly_ends(self) -> None:
+        for way in ("return", "exit", "reset"):
+            with self.subTest(way=way):
+                self.folder = self.folder / way
+                self.check(self.record("life", way), 7, f"{way}\n", {"life_kernel": 20})
+
+    def test_ends_without_ceremony(self) -> None:
+        """They leave 0.7 s after the last kernel: a flush was between."""
+        for way, status in (("quick", 7), ("abort", 128 + signal.SIGABRT), ("killed", 128 + signal.SIGKILL)):
+            with self.subTest(way=way):
+                self.folder = self.folder / way
+                self.check(self.record("life", way), status, f"{way}\n", {"life_kernel": 20})
+
+    def test_a_thread_ends_the_job_while_a_kernel_runs(self) -> None:
+        self.check(self.record("life", "thread"), 7, "thread\n", {"life_kernel": 20})
+
+    def test_kernels_still_run_at_the_end(self) -> None:
+        r = self.record("life", "running")
+        self.check(r, 7, "running\n", {"life_kernel": r.log.delivered()["kernel"]})
+
+    def test_a_destructor_still_uses_the_device(self) -> None:
+        r = self.record("life", "late")
+        self.check(r, 7, "late\n", {"life_kernel": r.log.delivered()["kernel"]})
+        self.assertIn(r.kernels()["life_kernel"], (20, 25))
+
+    def test_children(self) -> None:
+        self.check(self.record("life", "fork"), 7, "child 0\nchild ended with 5\nfork\n", {"life_kernel": 40})
+
+    def test_a_child_that_leaves_at_once(self) -> None:
+        self.check(self.record("life", "fork-quick"), 7, "fork-quick\n", {"life_kernel": 20})
+
+    def test_another_program_takes_over(self) -> None:
+        """exec: what was launched before it and not yet delivered is lost with its memory; the new program's is all there."""
+        r = self.record("life", "exec")
+        self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (7, "return\n", []), r.done.stderr)
+        self.assertEqual(r.log.injections(), 2)
+        self.assertEqual(r.kernels()["life_kernel"], r.log.delivered()["kernel"])
+        self.assertGreaterEqual(r.kernels()["life_kernel"], 30)
+
+    def test_a_program_that_is_started(self) -> None:
+        r = self.record("life", "spawn")
+        self.check(r, 7, "return\nspawn\n", {"life_kernel": 50})
+        self.assertEqual(r.log.injections(), 2)
+
+    def start(self, way: str, **env: str) -> subprocess.Popen[str]:
+        """The job under `holdup run`, as soon as it has said its way."""
+        command = [EXE, "run", "--no-report", "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(), **env))
+        self.addCleanup(job.kill)
+        assert job.stdout
+        self.assertEqual(job.stdout.readline(), f"{way}\n")
+        return job
+
+    def end(self, job: subprocess.Popen[str]) -> stand.Recording:
+        _, err = job.communicate(timeout=60)
+        r = stand.Recording.__new__(stand.Recording)
+        r.done = subprocess.CompletedProcess([], job.returncode, "", err)
+        r.log = stand.Log(self.folder / "log")
+        r.files = sorted(self.folder.rglob("*.pftrace"))
+        return r
+
+    def pid_of_job(self) -> int:
+        return int((self.folder / "log").read_text().split()[0])
+
+    def until_delivered(self, wanted: int) -> None:
+        end = time.monotonic() + 30
+        while stand.Log(self.folder / "log").delivered()["kernel"] < wanted:
+            self.assertLess(time.monotonic(), end, "nothing is flushed while the job runs")
+            time.sleep(0.05)
+
+    def test_a_job_that_never_stops(self) -> None:
+        for name in ("SIGTERM", "SIGKILL"):
+            with self.subTest(signal=name):
+                self.folder = self.folder / name
+                self.folder.mkdir()
+                job = self.start("forever")
+                self.until_delivered(20)
+                os.kill(self.pid_of_job(), getattr(signal, name))
+                r = self.end(job)
+                self.check(r, 128 + getattr(signal, name), "", {"life_kernel": 20})
+
+    def test_killed_while_it_flushes(self) -> None:
+        """The library is slow to flush: at any instant a flush goes on."""
+        for name in ("SIGTERM", "SIGKILL"):
+            with self.subTest(signal=name):
+                self.folder = self.folder / name
+                self.folder.mkdir()
+                job = self.start("on", STANDIN_SLOW_FLUSH="150")
+                self.until_delivered(40)
+                os.kill(self.pid_of_job(), getattr(signal, name))
+                r = self.end(job)
+                self.assertEqual(r.done.returncode, 128 + getattr(signal, name), r.done.stderr)
+                self.assertEqual(r.log.misuse(), [])
+                kernels, delivered = r.kernels()["life_kernel"], r.log.delivered()["kernel"]
+                self.assertGreaterEqual(kernels, 20)
+                self.assertLessEqual(kernels, delivered)
+
+    def test_it_is_flushed_while_the_job_runs(self) -> None:
+        job = self.start("forever")
+        self.until_delivered(20)
+        os.kill(self.pid_of_job(), signal.SIGKILL)
+        self.assertGreaterEqual(len(self.end(job).log.calls("flushed 0")), 1)
+
+
+class Faults(Case):
+    """What the library refuses, loses or lacks: said, counted, and no matter of the job's."""
+
+    def unharmed(self, kernels: int | None, says: str = "", libcupti: pathlib.Path | None = None, way: str = "return", **env: str) -> stand.Recording:
+        r = self.record("life", way, libcupti=libcupti, **env)
+        self.assertEqual((r.done.returncode, r.done.stdout), (7, f"{way}\n"), r.done.stderr)
+        self.assertEqual(r.log.misuse(), [])
+        if kernels is not None:
+            self.assertEqual(r.kernels(), Counter({"life_kernel": kernels} if kernels else {}), r.done.stderr)
+        if says:
+            self.assertRegex(r.done.stderr, says)
+        return r
+
+    def test_somebody_else_has_subscribed(self) -> None:
+        r = self.unharmed(0, r"(?i)(another|other|already).*|39", STANDIN_FAULT="cuptiSubscribe=39")
+        self.assertEqual(r.log.calls("cuptiActivityRegisterCallbacks"), [], "who has subscribed keeps his buffers")
+
+    def test_refusals(self) -> None:
+        for fault in ("cuptiSubscribe=15", "cuptiSubscribe=999", "cuptiActivityRegisterCallbacks=999", "cuptiActivityEnable:10=35", "cuptiActivityEnable=35",
+                      "cuptiActivityEnable=15", "cuptiActivityEnable=999", "cuptiGetVersion=999", "cuptiActivityEnable=38"):
+            with self.subTest(fault=fault):
+                self.folder = self.folder / fault
+                self.unharmed(0, r"(?i)\b(GPU|CUDA|CUPTI)\b", STANDIN_FAULT=fault)
+
+    def test_refusals_that_leave_the_kernels(self) -> None:
+        for fault in ("cuptiSetThreadIdType=999", "cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999", "cuptiActivityEnable:4=7",
+                      "cuptiActivityEnable:51=27", "cuptiActivityEnable:37=21", "cuptiActivityGetNumDroppedRecords=14", "cuptiEnableCallback=1", "cuptiEnableDomain=1",
+                      "cuptiActivitySetAttribute=1", "cuptiActivityFlushPeriod=999"):
+            with self.subTest(fault=fault):
+                self.folder = self.folder / fault
+                self.unharmed(20, STANDIN_FAULT=fault)
+
+    def test_the_clock_is_refused(self) -> None:
+        """Its records then have times of another clock: kernels are in their places, or none is there and it is said."""
+        r = self.unharmed(None, STANDIN_FAULT="cuptiActivityRegisterTimestampCallback=999")
+        if r.kernels():
+            links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns or k.start_ns > c.end_ns + 1000000000) as wrong from kernel k join call c on c.id = k.launch")
+            self.assertEqual((int(links["n"]), int(links["wrong"])), (20, 0))
+        else:
+            self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|CUPTI)\b")
+
+    def test_drops_are_counted(self) -> None:
+        r = self.record("life", "return", 210, STANDIN_DROP="7")
+        self.check(r, 7, "return\n", {"life_kernel": 180})
+        self.assertEqual(r.log.told_drops(), 30, "the library was asked for all of them")
+        self.assertGreaterEqual(self.lost(r), 30)
+
+    def test_kernels_without_times(self) -> None:
+        """Start and end are 0: lost, and counted; never a slice at the beginning of time."""
+        r = self.record("life", "return", 50, STANDIN_NO_TIME="5")
+        self.check(r, 7, "return\n", {"life_kernel": 40})
+        self.assertEqual(self.lost(r), 10)
+
+    def test_late_and_unordered(self) -> None:
+        for env in ({"STANDIN_LATE": "50"}, {"STANDIN_SHUFFLE": "1"}, {"STANDIN_LATE": "120", "STANDIN_SHUFFLE": "1"}):
+            with self.subTest(env=env):
+                self.folder = self.folder / "-".join(env)
+                r = self.record("train", "busy", 60, **env)
+                self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+                self.assertEqual(r.kernels()["ampere_sgemm_128x64_tn"], r.log.delivered()["kernel"])
+                self.assertGreaterEqual(r.kernels()["ampere_sgemm_128x64_tn"], 61 * 40 - 200)
+
+    def test_a_names_address_gets_another_text(self) -> None:
+        self.check(self.record("life", "names"), 7, "names\n",
+                   {"life_kernel": 20, "reused_name_0_kernel": 10, "reused_name_1_kernel": 11, "reused_name_2_kernel": 12})
+
+    def test_symbols_that_may_be_missing(self) -> None:
+        for name in HARMLESS:
+            with self.subTest(missing=name):
+                self.folder = self.folder / name
+                self.unharmed(20, libcupti=stand.cupti(stand.OWN, (name,)))
+
+    def test_symbols_that_must_be_there(self) -> None:
+        for name in NEEDED:
+            with self.subTest(missing=name):
+                self.folder = self.folder / name
+                r = self.unharmed(None, libcupti=stand.cupti(stand.OWN, (name,)))
+                self.assertIn(r.kernels()["life_kernel"], (0, 20))
+                if not r.kernels():
+                    self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|CUPTI)\b")
+
+    def test_a_version_of_the_future(self) -> None:
+        self.unharmed(20, STANDIN_VERSION="140000")
+
+    def test_no_libcupti(self) -> None:
+        r = stand.Recording(self.folder, stand.program("life"), "return", libcupti=None)
+        self.assertEqual((r.done.returncode, r.done.stdout), (7, "return\n"), r.done.stderr)
+        self.assertRegex(r.done.stderr, r"(?i)libcupti")
+
+    def test_no_device(self) -> None:
+        r = self.record("life", "return", STANDIN_DEVICES="0")
+        self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (8, "no device\n", []), r.done.stderr)
+        self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|device)\b")
+
+    def test_a_flush_that_hangs(self) -> None:
+        """The job still ends, with its own status."""
+        r = self.record("life", "return", STANDIN_HANG="cuptiActivityFlushAll")
+        self.assertEqual((r.done.returncode, r.done.stdout), (7, "return\n"), r.done.stderr)
+
+
+class Injection(Case):
+    """CUDA_INJECTION64_PATH, which others use too."""
+
+    def other(self) -> pathlib.Path:
+        source = self.folder / "other.c"
+        source.write_text('#include <stdio.h>\nint InitializeInjection(void) { fputs("other was here\\n", stderr); return 1; }\n')
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "libother.so", source], check=True)
+        return self.folder / "libother.so"
+
+    def test_once_for_each_process(self) -> None:
+        r = self.record("life", "return")
+        self.assertEqual(r.log.injections(), 1)
+        self.assertFalse([line for line in r.log.lines if "answered 0" in line or "cannot be loaded" in line])
+
+    def test_a_library_that_was_to_be_injected_still_is(self) -> None:
+        r = self.record("life", "return", CUDA_INJECTION64_PATH=str(self.other()))
+        self.check(r, 7, "return\n", {"life_kernel": 20})
+        self.assertEqual(r.done.stderr.count("other was here"), 1)
+
+    def test_a_library_that_is_not_there(self) -> None:
+        r = self.record("life", "return", CUDA_INJECTION64_PATH=str(self.folder / "nothing.so"))
+        self.check(r, 7, "return\n", {"life_kernel": 20})
+
+    def test_none_is_respected(self) -> None:
+        r = self.record("life", "return", CUDA_INJECTION64_PATH="none")
+        self.assertEqual((r.done.returncode, r.done.stdout), (7, "return\n"), r.done.stderr)
+        self.assertEqual(r.log.calls("cuptiActivityEnable"), [])
+
+    def test_not_asked_for(self) -> None:
+        r = self.record("life", "return", options=("--trace", "osrt"))
+        self.assertEqual((r.done.returncode, r.done.stdout), (7, "return\n"), r.done.stderr)
+        self.assertEqual(r.log.calls("cuptiActivityEnable"), [])
+        self.assertEqual(r.log.calls("cuptiSubscribe"), [])
+
+    def test_the_jobs_own_copy_is_used(self) -> None:
+        """Two copies of libcupti: the one that is mapped, not the one on the path."""
+        own, other = stand.cupti(stand.OWN, (), ("-DCOPY=1",)), stand.cupti(stand.OWN, (), ("-DCOPY=2",))
+        (self.folder / "main.c").write_text("extern int cudaGetDeviceCount(int *);\nextern int cuptiGetCallbackName(int, unsigned, const char **);\n"
+                                            "int main(void) { int n; const char *s; cuptiGetCallbackName(2, 211, &s); return cudaGetDeviceCount(&n) ? 3 : 7; }\n")
+        subprocess.run(["cc", "-o", self.folder / "main", self.folder / "main.c", own / "libcupti.so.13", f"-L{stand.libraries()}", "-l:libcudart.so.12",
+                        "-Wl,--unresolved-symbols=ignore-all", f"-Wl,-rpath,{own}", "-Wl,--disable-new-dtags"], check=True)
+        r = stand.Recording(self.folder, self.folder / "main", libcupti=other)
+        self.assertEqual(r.done.returncode, 7, r.done.stderr)
+        self.assertTrue(r.log.calls("cuptiActivityEnable"))
+        self.assertEqual({line.split()[1] for line in r.log.lines if " copy-" in line}, {"copy-1"})
+
+
+class Ranges(Case):
+    def test_only_what_the_program_wants(self) -> None:
+        r = self.record("life", "range", options=("--capture-range=cudaProfilerApi",))
+        self.check(r, 7, "range\n", {"inside_kernel": 7})
+
+    def test_the_calls_are_nothing_special_otherwise(self) -> None:
+        self.check(self.record("life", "range"), 7, "range\n", {"life_kernel": 20, "inside_kernel": 7, "after_kernel": 9})
+
+
+if __name__ == "__main__":
+    unittest.main()
