@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan test-abi lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
 
 all: build
 
@@ -15,6 +15,7 @@ help:
 	@echo 'make demo      build, and explain a training run that comes with the project (2 minutes on a fresh machine)'
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
+	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI and two of the driver, fetched from PyPI and Debian (300 MB)'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
@@ -64,6 +65,9 @@ test-rest:
 test-tsan:
 	@scripts/setup --quiet test
 	@scripts/test tsan
+
+test-abi: build
+	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_door tests.test_cuda_real
 
 lint:
 	@scripts/setup --quiet test

@@ -238,11 +238,27 @@ static void say(const char *format, ...)
         file = -1;
 }
 
+/* read once: records are many */
+static struct {
+    int drop, late, shuffle, no_time, slow_flush, steal, version;
+} wish;
+
 static int setting(const char *name)
 {
     const char *value = getenv(name);
 
     return value ? atoi(value) : 0;
+}
+
+__attribute__((constructor)) static void read_wishes(void)
+{
+    wish.drop = setting("STANDIN_DROP");
+    wish.late = setting("STANDIN_LATE");
+    wish.shuffle = setting("STANDIN_SHUFFLE");
+    wish.no_time = setting("STANDIN_NO_TIME");
+    wish.slow_flush = setting("STANDIN_SLOW_FLUSH");
+    wish.steal = setting("STANDIN_STEAL");
+    wish.version = setting("STANDIN_VERSION");
 }
 
 /* STANDIN_FAULT: "call=code" or "call:first argument=code" */
@@ -381,9 +397,9 @@ static buffer *close_buffer(void)
     buffer *b = filling;
 
     filling = NULL;
-    if (b && setting("STANDIN_SHUFFLE"))
+    if (b && wish.shuffle)
         turn_round(b);
-    if (b && setting("STANDIN_LATE")) {
+    if (b && wish.late) {
         b->full_at = now_ns();
         b->next = pending;
         pending = b;
@@ -394,7 +410,7 @@ static buffer *close_buffer(void)
 
 static void *deliver_late(void *none)
 {
-    const int64_t late = (int64_t)setting("STANDIN_LATE") * 1000000;
+    const int64_t late = (int64_t)wish.late * 1000000;
 
     for (;;) {
         buffer *ripe = NULL;
@@ -438,7 +454,7 @@ static void open_buffer(void)
     filling->size = size;
     filling->most = most;
     buffers++;
-    if (buffers == 1 && setting("STANDIN_LATE")) {
+    if (buffers == 1 && wish.late) {
         pthread_t thread;
 
         pthread_create(&thread, NULL, deliver_late, NULL);
@@ -487,7 +503,7 @@ static void *fresh(void *record, int kind)
 
 static bool is_left_out(const standin_op *op)
 {
-    const int each = setting("STANDIN_DROP");
+    const int each = wish.drop;
     bool      yes;
 
     if (!each || (op->kind != OP_KERNEL && op->kind != OP_COPY && op->kind != OP_SET))
@@ -503,7 +519,7 @@ static bool is_left_out(const standin_op *op)
 
 static void took_kernel(const standin_op *op)
 {
-    const int     each = setting("STANDIN_NO_TIME");
+    const int     each = wish.no_time;
     kernel_record space, *r = fresh(&space, OP_KERNEL);
     const bool    has_time = !each || __atomic_add_fetch(&no_time_turn, 1, __ATOMIC_RELAXED) % (uint32_t)each != 0;
 
@@ -932,8 +948,8 @@ API CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
     const int code = planned("cuptiGetVersion", 0);
 
     *version = code ? 0 : CUPTI_API_VERSION;
-    if (setting("STANDIN_VERSION"))
-        *version = (uint32_t)setting("STANDIN_VERSION");
+    if (wish.version)
+        *version = (uint32_t)wish.version;
     ready("cuptiGetVersion", 0); /* only for its own checks */
     return (CUptiResult)code;
 }
@@ -1136,8 +1152,8 @@ API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
     BEGIN(flag);
     if (in_request || in_complete)
         say("MISUSE flush from a callback about buffers");
-    if (setting("STANDIN_SLOW_FLUSH"))
-        usleep((useconds_t)setting("STANDIN_SLOW_FLUSH") * 1000);
+    if (wish.slow_flush)
+        usleep((useconds_t)wish.slow_flush * 1000);
     device->report();
     pthread_mutex_lock(&lock);
     b = close_buffer();
@@ -1155,7 +1171,7 @@ API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
         b = next;
     }
     say("flushed %u", flag);
-    if (setting("STANDIN_STEAL") && buffers >= (unsigned)setting("STANDIN_STEAL"))
+    if (wish.steal && buffers >= (unsigned)wish.steal)
         requested = NULL;
     return CUPTI_SUCCESS;
 }

@@ -65,6 +65,7 @@ VERSIONS = {v.cuda: v for v in (
     _thirteen("13.4", 130401, "13.4.92", "13.4.92", "13.4.92"),
     _thirteen("13.5", 130500, "13.5.25", "13.5.37", "13.5.37"),
 )}
+KEEP = ("libcupti.so", "libcudart.so")      # of the libraries
 ALWAYS = ("12.1", "13.0")
 
 
@@ -89,7 +90,7 @@ def _unpack(version: Version, folder: pathlib.Path) -> None:
                 for name in archive.namelist():
                     parts = pathlib.PurePosixPath(name).parts
                     for part in ("include", "lib"):
-                        if part in parts and not name.endswith(("/", "__init__.py")):
+                        if part in parts and not name.endswith(("/", "__init__.py")) and (part == "include" or parts[-1].startswith(KEEP)):
                             path = new.joinpath(*parts[parts.index(part):])
                             path.parent.mkdir(parents=True, exist_ok=True)
                             path.write_bytes(archive.read(name))
