@@ -14,7 +14,7 @@ import unittest
 from collections import Counter
 from typing import Any
 
-from tests.cuda import stand, wheels
+from tests.cuda import sanitized, stand, wheels
 from tests.program import EXE, SANITIZED, skip_loudly
 
 HARMLESS = ("cuptiActivityEnableRuntimeApi", "cuptiActivityEnableDriverApi", "cuptiActivityFlushPeriod", "cuptiActivityEnableLatencyTimestamps",
@@ -51,6 +51,32 @@ class Case(unittest.TestCase):
         self.assertEqual((recording.done.returncode, recording.done.stdout), (status, out), recording.done.stderr)
         self.assertEqual(recording.log.misuse(), [])
         self.assertEqual(recording.kernels(), Counter(kernels), recording.done.stderr)
+
+    def start(self, way: str, options: tuple[str, ...] = (), **env: str) -> subprocess.Popen[str]:
+        """The job under `holdup run`, as soon as it has said its way."""
+        command = [EXE, "run", "--no-report", *options, "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(), **env))
+        self.addCleanup(job.kill)
+        assert job.stdout
+        self.assertEqual(job.stdout.readline(), f"{way}\n")
+        return job
+
+    def end(self, job: subprocess.Popen[str]) -> stand.Recording:
+        _, err = job.communicate(timeout=60)
+        r = stand.Recording.__new__(stand.Recording)
+        r.done = subprocess.CompletedProcess([], job.returncode, "", err)
+        r.log = stand.Log(self.folder / "log")
+        r.files = sorted(self.folder.rglob("*.pftrace"))
+        return r
+
+    def pid_of_job(self) -> int:
+        return int((self.folder / "log").read_text().split()[0])
+
+    def until_delivered(self, wanted: int) -> None:
+        end = time.monotonic() + 30
+        while stand.Log(self.folder / "log").delivered()["kernel"] < wanted:
+            self.assertLess(time.monotonic(), end, "nothing is flushed while the job runs")
+            time.sleep(0.05)
 
 
 class Records(Case):
@@ -176,32 +202,6 @@ class Lives(Case):
         r = self.record("life", "spawn")
         self.check(r, 7, "return\nspawn\n", {"life_kernel": 50})
         self.assertEqual(r.log.injections(), 2)
-
-    def start(self, way: str, **env: str) -> subprocess.Popen[str]:
-        """The job under `holdup run`, as soon as it has said its way."""
-        command = [EXE, "run", "--no-report", "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
-        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(), **env))
-        self.addCleanup(job.kill)
-        assert job.stdout
-        self.assertEqual(job.stdout.readline(), f"{way}\n")
-        return job
-
-    def end(self, job: subprocess.Popen[str]) -> stand.Recording:
-        _, err = job.communicate(timeout=60)
-        r = stand.Recording.__new__(stand.Recording)
-        r.done = subprocess.CompletedProcess([], job.returncode, "", err)
-        r.log = stand.Log(self.folder / "log")
-        r.files = sorted(self.folder.rglob("*.pftrace"))
-        return r
-
-    def pid_of_job(self) -> int:
-        return int((self.folder / "log").read_text().split()[0])
-
-    def until_delivered(self, wanted: int) -> None:
-        end = time.monotonic() + 30
-        while stand.Log(self.folder / "log").delivered()["kernel"] < wanted:
-            self.assertLess(time.monotonic(), end, "nothing is flushed while the job runs")
-            time.sleep(0.05)
 
     def test_a_job_that_never_stops(self) -> None:
         for name in ("SIGTERM", "SIGKILL"):
@@ -331,6 +331,20 @@ class Faults(Case):
         self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (8, "no device\n", []), r.done.stderr)
         self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|device)\b")
 
+    def test_strange_records(self) -> None:
+        """No name, a name of 100 kB, an end before the start, a kind that nobody knows: the rest is read."""
+        r = self.unharmed(None, STANDIN_STRANGE="1")
+        self.assertIn(r.kernels()["life_kernel"], (17, 18))             # the third is left out and counted, or kept without length
+        self.assertLessEqual(sum(r.kernels().values()), 20)
+        self.assertGreaterEqual(sum(r.kernels().values()) + self.lost(r), 20)
+        self.assertEqual(r.rows("select name from kernel where dur_ns < 0 or dur_ns > 1000000000"), [])
+
+    def test_another_profiler_takes_the_buffers(self) -> None:
+        """It registers callbacks of its own: what was delivered until then is there, and the job ends as ever."""
+        r = self.record("life", "names", STANDIN_STEAL="2")
+        self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (7, "names\n", []), r.done.stderr)
+        self.assertEqual(sum(r.kernels().values()), r.log.delivered()["kernel"])
+
     def test_a_flush_that_hangs(self) -> None:
         """The job still ends, with its own status."""
         r = self.record("life", "return", STANDIN_HANG="cuptiActivityFlushAll")
@@ -382,6 +396,76 @@ class Injection(Case):
         self.assertEqual(r.done.returncode, 7, r.done.stderr)
         self.assertTrue(r.log.calls("cuptiActivityEnable"))
         self.assertEqual({line.split()[1] for line in r.log.lines if " copy-" in line}, {"copy-1"})
+
+
+class Sanitized(Faults):
+    """The same faults, with the door under ASan and UBSan."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.program = sanitized.holdup()
+        if not self.program:
+            raise unittest.SkipTest("no sanitized door")
+
+    def record(self, program: str, *words: Any, libcupti: pathlib.Path | None = None, options: tuple[str, ...] = (), **env: str) -> stand.Recording:
+        r = stand.Recording(self.folder, stand.program(program, ("-fsanitize=address",)), *words, libcupti=libcupti or stand.cupti(), options=options,
+                            env={**env, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0"}, holdup=str(self.program))
+        self.assertNotRegex(r.done.stderr, "AddressSanitizer|runtime error")
+        return r
+
+    test_symbols_that_may_be_missing = None
+
+    def test_every_kind(self) -> None:
+        r = self.record("catalogue")
+        self.assertEqual((r.done.returncode, sum(r.kernels().values())), (0, 4), r.done.stderr)
+
+    def test_a_broken_door_would_be_seen(self) -> None:
+        """The door is the sanitized one: its symbols are in it."""
+        self.assertTrue(self.program)
+        symbols = subprocess.run(["nm", "-D", self.program.parent / "libholdup-inject.so"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("__asan_report_load", symbols)
+
+
+class Control(Case):
+    """When it records, and what."""
+
+    def test_armed_and_off(self) -> None:
+        job = self.start("on", options=("--start-later",))
+        time.sleep(0.5)
+        self.assertEqual(stand.Log(self.folder / "log").calls("cuptiActivityEnable"), [], "nothing is enabled until somebody asks")
+        self.assertEqual(subprocess.run([EXE, "start", str(job.pid)], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
+        self.until_delivered(50)
+        self.assertEqual(subprocess.run([EXE, "stop", str(job.pid)], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
+        end = time.monotonic() + 30
+        while not stand.Log(self.folder / "log").calls("cuptiActivityDisable 10"):
+            self.assertLess(time.monotonic(), end, "kernels are not disabled")
+            time.sleep(0.05)
+        os.kill(self.pid_of_job(), signal.SIGTERM)
+        r = self.end(job)
+        self.assertEqual((r.done.returncode, r.log.misuse()), (128 + signal.SIGTERM, []), r.done.stderr)
+        self.assertGreaterEqual(r.kernels()["life_kernel"], 50)
+
+    def test_whole_graphs(self) -> None:
+        r = self.record("train", "graph", 10, options=("--cuda-graph-trace=graph",))
+        self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+        self.assertIn("cuptiActivityEnable 51", r.log.calls("cuptiActivityEnable"))
+        self.assertEqual((r.log.delivered()["graph"], r.log.delivered()["kernel"]), (110, 0))
+        rows, = r.rows("select count(*) as n, min(s.dur_ns) as shortest from slice s where s.name like '%raph%' and s.kind not in ('runtime', 'driver')")
+        self.assertEqual(int(rows["n"]), 110)
+        self.assertGreaterEqual(int(rows["shortest"]), 10 * 90000)
+
+    def test_nodes_of_graphs(self) -> None:
+        r = self.record("train", "graph", 10, options=("--cuda-graph-trace=node",))
+        self.assertEqual(r.log.delivered()["graph"], 0)
+        self.assertEqual(sum(r.kernels().values()), 110 * 40)
+
+    def test_memory(self) -> None:
+        r = self.record("train", "allocations", 5, options=("--cuda-memory-usage",))
+        self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+        self.assertEqual(r.log.delivered()["memory"], 1 + 6 * 8)
+
+    def test_memory_is_not_recorded_unless_asked_for(self) -> None:
+        self.assertEqual(self.record("train", "allocations", 2).log.delivered()["memory"], 0)
 
 
 class Ranges(Case):

@@ -11,6 +11,8 @@
  *     STANDIN_NO_TIME=5         each 5th kernel has no times
  *     STANDIN_SLOW_FLUSH=300    each flush takes this long, ms
  *     STANDIN_HANG=cuptiActivityFlushAll     this call never returns
+ *     STANDIN_STRANGE=1         a record of a kind that nobody knows, and a kernel each without a name, with the longest name, that ends
+ *                               before it begins
  *     STANDIN_STEAL=3           after 3 buffers, another profiler takes the callbacks
  */
 #ifndef _GNU_SOURCE
@@ -126,6 +128,7 @@ static const struct {
     [OP_SYNC] = {sizeof(sync_record), "sync"},
     [OP_MEMORY] = {sizeof(memory_record), "memory"},
     [OP_GRAPH] = {sizeof(graph_record), "graph"},
+    [OP_STRANGE] = {64, "strange"},
 };
 
 /* calls that have numbers */
@@ -240,7 +243,7 @@ static void say(const char *format, ...)
 
 /* read once: records are many */
 static struct {
-    int drop, late, shuffle, no_time, slow_flush, steal, version;
+    int drop, late, shuffle, no_time, slow_flush, steal, strange, version;
 } wish;
 
 static int setting(const char *name)
@@ -258,6 +261,7 @@ __attribute__((constructor)) static void read_wishes(void)
     wish.no_time = setting("STANDIN_NO_TIME");
     wish.slow_flush = setting("STANDIN_SLOW_FLUSH");
     wish.steal = setting("STANDIN_STEAL");
+    wish.strange = setting("STANDIN_STRANGE");
     wish.version = setting("STANDIN_VERSION");
 }
 
@@ -517,6 +521,31 @@ static bool is_left_out(const standin_op *op)
     return yes;
 }
 
+/* The first three kernels. */
+static void make_strange(kernel_record *r)
+{
+    static char     longest[100000];
+    static uint32_t turn;
+    uint64_t        other[8] = {OP_STRANGE, UINT64_MAX, UINT64_MAX, 1, 2, 3, 4, 5};
+
+    switch (__atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED)) {
+    case 1:
+        r->name = NULL;
+        enabled[OP_STRANGE] = true;
+        append(OP_STRANGE, other);
+        break;
+    case 2:
+        memset(longest, 'n', sizeof longest - 1);
+        r->name = longest;
+        break;
+    case 3:
+        r->end = r->start - 1000;
+        break;
+    default:
+        break;
+    }
+}
+
 static void took_kernel(const standin_op *op)
 {
     const int     each = wish.no_time;
@@ -559,6 +588,8 @@ static void took_kernel(const standin_op *op)
 #if CUDA_VERSION >= 13010
     r->priority = op->priority;
 #endif
+    if (wish.strange)
+        make_strange(r);
     append(OP_KERNEL, r);
 }
 

@@ -31,7 +31,7 @@ def _compile(out: pathlib.Path, *words: Any) -> pathlib.Path:
 
 
 @functools.lru_cache(None)
-def _scratch() -> pathlib.Path:
+def scratch() -> pathlib.Path:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-cuda-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -40,7 +40,7 @@ def _scratch() -> pathlib.Path:
 @functools.lru_cache(None)
 def libraries() -> pathlib.Path:
     """libcuda, libcudart and the listener."""
-    folder = _scratch() / "lib"
+    folder = scratch() / "lib"
     folder.mkdir()
     _compile(folder / "libcuda.so.1", *SHARED, "-Wl,-soname,libcuda.so.1", HERE / "device.c")
     _compile(folder / "libcudart.so.12", *SHARED, "-Wl,-z,lazy", "-Wl,-soname,libcudart.so.12", HERE / "runtime.c")
@@ -49,25 +49,35 @@ def libraries() -> pathlib.Path:
 
 
 @functools.lru_cache(None)
-def cupti(cuda: str = OWN, missing: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> pathlib.Path | None:
-    """A folder with libcupti.so.N of this version, without some symbols; None where its headers cannot be had."""
-    version = wheels.VERSIONS[OWN_CUDA if cuda == OWN else cuda]
-    folder = _scratch() / "-".join(["cupti", cuda, *(m[5:] for m in missing), *(f.strip("-").replace("=", "") for f in flags)])
+def _cupti_object(cuda: str, flags: tuple[str, ...]) -> pathlib.Path | None:
     headers: tuple[str, ...] = ("-DOWN_ABI",)
     if cuda != OWN:
         fetched = wheels.fetch(cuda)
         if not fetched:
             return None
         headers = ("-isystem", str(fetched / "include"))
+    name = "-".join(["cupti", cuda, *(f.strip("-").replace("=", "") for f in flags)])
+    return _compile(scratch() / f"{name}.o", *WARN, "-fPIC", "-fvisibility=hidden", "-c", *headers, *flags, HERE / "cupti.c")
+
+
+@functools.lru_cache(None)
+def cupti(cuda: str = OWN, missing: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> pathlib.Path | None:
+    """A folder with libcupti.so.N of this version, without some symbols; None where its headers cannot be had."""
+    version = wheels.VERSIONS[OWN_CUDA if cuda == OWN else cuda]
+    whole = _cupti_object(cuda, flags)
+    if not whole:
+        return None
+    folder = scratch() / "-".join([whole.stem, *(m[5:] for m in missing)])
     folder.mkdir(exist_ok=True)
-    hide = [f"-D{m}=static_{m}" for m in missing]
-    _compile(folder / version.soname(), *SHARED, *headers, *hide, *flags, f"-Wl,-soname,{version.soname()}", HERE / "cupti.c")
+    part = folder / "part.o"
+    subprocess.run(["objcopy", *(f"--redefine-sym={m}=no_{m}" for m in missing), whole, part], check=True)
+    _compile(folder / version.soname(), "-shared", f"-Wl,-soname,{version.soname()}", part)
     return folder
 
 
 @functools.lru_cache(None)
-def program(name: str) -> pathlib.Path:
-    return _compile(_scratch() / name, *WARN, f"-I{ROOT / 'include'}", HERE / f"programs/{name}.c", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
+def program(name: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
+    return _compile(scratch() / "-".join([name, *(f.strip("-").replace("=", "") for f in flags)]), *WARN, *flags, f"-I{ROOT / 'include'}", HERE / f"programs/{name}.c", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
                     f"-L{libraries()}", "-l:libcudart.so.12")
 
 
@@ -113,11 +123,12 @@ class Recording:
     """A program under `holdup run`."""
 
     def __init__(self, folder: pathlib.Path, *command: Any, libcupti: pathlib.Path | None, options: tuple[str, ...] = (), timeout: float = 120,
-                 env: dict[str, str] | None = None) -> None:
+                 env: dict[str, str] | None = None, holdup: str = EXE) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.done = recorder.holdup("run", "--no-report", *options, "-o", folder / "trace", "--", *command, timeout=timeout,
-                                    env=environment(folder, libcupti, **(env or {})))
+        words = [holdup, "run", "--no-report", *options, "-o", folder / "trace", "--", *command]
+        self.done = subprocess.run([*map(str, words)], capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
+                                   env=environment(folder, libcupti, **(env or {})))
         self.log = Log(folder / "log")
         self.files = sorted((folder / "trace").rglob("*.pftrace")) if (folder / "trace").is_dir() else sorted(folder.glob("*.pftrace"))
 

@@ -26,6 +26,7 @@ enum {
     OP_SYNC = 38,
     OP_MEMORY = 49,
     OP_GRAPH = 51,
+    OP_STRANGE = 63, /* no kind of any version */
     OP_KINDS = 64
 };
 
