@@ -58,7 +58,8 @@ def main() -> int:
     median = {kind: [statistics.median(f[k] for f in found) for k in (0, 1)] for kind, found in rows.items()}
     for kind, (launch, process) in median.items():
         print(f"{kind:10} {launch:8.1f} ns of the thread {process:8.1f} ns of the process, per launch")
-    print(f"recording adds {median['recorded'][0] - median['listener'][0]:.1f} ns to the thread, {median['recorded'][1] - median['listener'][1]:.1f} ns to the process")
+    thread, process = (median["recorded"][k] - median["listener"][k] for k in (0, 1))
+    print(f"recording adds {thread:.1f} ns to the thread, {process:.1f} ns to the process")
     print(f"armed and off adds {median['armed'][0] - median['nothing'][0]:.1f} ns to the thread")
     return 0
 

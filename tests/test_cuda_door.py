@@ -18,10 +18,13 @@ from tests.cuda import sanitized, stand, wheels
 from tests.program import EXE, SANITIZED, skip_loudly
 
 HARMLESS = ("cuptiActivityEnableRuntimeApi", "cuptiActivityEnableDriverApi", "cuptiActivityFlushPeriod", "cuptiActivityEnableLatencyTimestamps",
-            "cuptiActivityEnableAndDump", "cuptiFinalize", "cuptiUnsubscribe", "cuptiEnableDomain", "cuptiGetResultString", "cuptiActivitySetAttribute",
-            "cuptiGetTimestamp", "cuptiGetDeviceId", "cuptiActivityPushExternalCorrelationId", "cuptiActivityPopExternalCorrelationId", "cuptiGetCallbackName",
+            "cuptiActivityEnableAndDump", "cuptiFinalize", "cuptiUnsubscribe", "cuptiEnableDomain", "cuptiGetResultString",
+            "cuptiActivitySetAttribute",
+            "cuptiGetTimestamp", "cuptiGetDeviceId", "cuptiActivityPushExternalCorrelationId", "cuptiActivityPopExternalCorrelationId",
+            "cuptiGetCallbackName",
             "cuptiEnableCallback", "cuptiActivityGetNumDroppedRecords")
-NEEDED = ("cuptiGetVersion", "cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityGetNextRecord", "cuptiActivityFlushAll",
+NEEDED = ("cuptiGetVersion", "cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityGetNextRecord",
+          "cuptiActivityFlushAll",
           "cuptiSetThreadIdType", "cuptiActivityRegisterTimestampCallback")
 
 
@@ -55,7 +58,8 @@ class Case(unittest.TestCase):
     def start(self, way: str, options: tuple[str, ...] = (), **env: str) -> subprocess.Popen[str]:
         """The job under `holdup run`, as soon as it has said its way."""
         command = [EXE, "run", "--no-report", *options, "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
-        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(), **env))
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(),
+                                                                                                                         **env))
         self.addCleanup(job.kill)
         assert job.stdout
         self.assertEqual(job.stdout.readline(), f"{way}\n")
@@ -89,12 +93,14 @@ class Records(Case):
         r = stand.Recording(self.folder / cuda, stand.program("catalogue"), libcupti=libcupti)
         self.check(r, 0, "", {"plain_one": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1} if self.plain_names(r) else
                    {"_Z9plain_oneIfEvPT_i": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1})
-        plain, = r.rows("select grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, shared_bytes, device, stream, dur_ns from kernel where name like '%plain_one%'")
+        plain, = r.rows("select grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, shared_bytes, device, stream, dur_ns from kernel "
+                        "where name like '%plain_one%'")
         duration = plain.pop("dur_ns")
         self.assertEqual([int(v) for v in plain.values()], [101, 102, 3, 64, 4, 2, 77, 3072 + 4096, 0, 7])
         self.assertAlmostEqual(int(duration), 20000, delta=100)         # from clock to clock
         nodes = r.rows("select name, graph, graph_node & 4294967295 as node, stream from kernel where graph is not null order by name")
-        self.assertEqual([(row["name"], int(row["graph"]), int(row["node"]), int(row["stream"])) for row in nodes], [("node_first", 2, 1, 13), ("node_second", 2, 2, 13)])
+        self.assertEqual([(row["name"], int(row["graph"]), int(row["node"]), int(row["stream"])) for row in nodes], [("node_first", 2, 1, 13),
+                                                                                                                     ("node_second", 2, 2, 13)])
         copies = r.rows("select name, bytes, stream, is_set from memcpy order by start_ns")
         self.assertEqual([(int(row["bytes"]), int(row["stream"]), int(row["is_set"])) for row in copies],
                          [(1234560, 13, 0), (765432, 13, 0), (555555, 13, 0), (999424, 13, 1), (111111, 7, 0)])
@@ -102,10 +108,12 @@ class Records(Case):
             for word in words:
                 self.assertIn(word.lower(), row["name"].lower())
         calls = Counter(row["name"] for row in r.rows("select name from call where is_driver = 0"))
-        for name, n in {"cudaLaunchKernel": 1, "cudaMemcpyAsync": 3, "cudaMemcpy": 1, "cudaMemsetAsync": 1, "cudaGraphLaunch": 1, "cudaStreamSynchronize": 1,
+        for name, n in {"cudaLaunchKernel": 1, "cudaMemcpyAsync": 3, "cudaMemcpy": 1, "cudaMemsetAsync": 1, "cudaGraphLaunch": 1,
+                        "cudaStreamSynchronize": 1,
                         "cudaDeviceSynchronize": 1, "cudaEventSynchronize": 1, "cudaMalloc": 1, "cudaFree": 1}.items():
             self.assertEqual(calls[name], n, name)
-        launched = r.rows("select k.name as kernel, c.name as call, c.start_ns < k.start_ns as before, c.tid from kernel k join call c on c.id = k.launch order by k.start_ns")
+        launched = r.rows("select k.name as kernel, c.name as call, c.start_ns < k.start_ns as before, c.tid from kernel k join call c on c.id = "
+                          "k.launch order by k.start_ns")
         self.assertEqual([row["call"] for row in launched], ["cudaLaunchKernel", "cudaGraphLaunch", "cudaGraphLaunch", "cuLaunchKernel"])
         self.assertTrue(all(int(row["before"]) for row in launched))
         self.assertEqual(len({row["tid"] for row in launched}), 1)
@@ -135,9 +143,11 @@ class Records(Case):
         """A kernel begins after its launch did, and a wait for it ends after it: by the stand-in's own times, always."""
         r = self.record("train", "busy", 20)
         self.assertEqual(r.done.returncode, 0, r.done.stderr)
-        links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns - 2000) as early from kernel k join call c on c.id = k.launch and c.rank = k.rank")
+        links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns - 2000) as early from kernel k join call c on c.id = k.launch and "
+                        "c.rank = k.rank")
         self.assertEqual((int(links["n"]), int(links["early"])), (21 * 40, 0))
-        ends = r.rows("select c.end_ns - (select max(k.end_ns) from kernel k where k.start_ns < c.end_ns) as after from call c where c.name = 'cudaStreamSynchronize'")
+        ends = r.rows("select c.end_ns - (select max(k.end_ns) from kernel k where k.start_ns < c.end_ns) as after from call c where c.name = "
+                      "'cudaStreamSynchronize'")
         self.assertTrue(ends)
         self.assertTrue(all(int(row["after"]) > -2000 for row in ends), ends)
 
@@ -255,15 +265,18 @@ class Faults(Case):
         self.assertEqual(r.log.calls("cuptiActivityRegisterCallbacks"), [], "who has subscribed keeps his buffers")
 
     def test_refusals(self) -> None:
-        for fault in ("cuptiSubscribe=15", "cuptiSubscribe=999", "cuptiActivityRegisterCallbacks=999", "cuptiActivityEnable:10=35", "cuptiActivityEnable=35",
+        for fault in ("cuptiSubscribe=15", "cuptiSubscribe=999", "cuptiActivityRegisterCallbacks=999", "cuptiActivityEnable:10=35",
+                      "cuptiActivityEnable=35",
                       "cuptiActivityEnable=15", "cuptiActivityEnable=999", "cuptiGetVersion=999", "cuptiActivityEnable=38"):
             with self.subTest(fault=fault):
                 self.folder = self.folder / fault
                 self.unharmed(0, r"(?i)\b(GPU|CUDA|CUPTI)\b", STANDIN_FAULT=fault)
 
     def test_refusals_that_leave_the_kernels(self) -> None:
-        for fault in ("cuptiSetThreadIdType=999", "cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999", "cuptiActivityEnable:4=7",
-                      "cuptiActivityEnable:51=27", "cuptiActivityEnable:37=21", "cuptiActivityGetNumDroppedRecords=14", "cuptiEnableCallback=1", "cuptiEnableDomain=1",
+        for fault in ("cuptiSetThreadIdType=999", "cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999",
+                      "cuptiActivityEnable:4=7",
+                      "cuptiActivityEnable:51=27", "cuptiActivityEnable:37=21", "cuptiActivityGetNumDroppedRecords=14", "cuptiEnableCallback=1",
+                      "cuptiEnableDomain=1",
                       "cuptiActivitySetAttribute=1", "cuptiActivityFlushPeriod=999"):
             with self.subTest(fault=fault):
                 self.folder = self.folder / fault
@@ -273,7 +286,8 @@ class Faults(Case):
         """Its records then have times of another clock: kernels are in their places, or none is there and it is said."""
         r = self.unharmed(None, STANDIN_FAULT="cuptiActivityRegisterTimestampCallback=999")
         if r.kernels():
-            links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns or k.start_ns > c.end_ns + 1000000000) as wrong from kernel k join call c on c.id = k.launch")
+            links, = r.rows("select count(*) as n, sum(k.start_ns < c.start_ns or k.start_ns > c.end_ns + 1000000000) as wrong from kernel k join "
+                            "call c on c.id = k.launch")
             self.assertEqual((int(links["n"]), int(links["wrong"])), (20, 0))
         else:
             self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|CUPTI)\b")
@@ -389,8 +403,10 @@ class Injection(Case):
         """Two copies of libcupti: the one that is mapped, not the one on the path."""
         own, other = stand.cupti(stand.OWN, (), ("-DCOPY=1",)), stand.cupti(stand.OWN, (), ("-DCOPY=2",))
         (self.folder / "main.c").write_text("extern int cudaGetDeviceCount(int *);\nextern int cuptiGetCallbackName(int, unsigned, const char **);\n"
-                                            "int main(void) { int n; const char *s; cuptiGetCallbackName(2, 211, &s); return cudaGetDeviceCount(&n) ? 3 : 7; }\n")
-        subprocess.run(["cc", "-o", self.folder / "main", self.folder / "main.c", own / "libcupti.so.13", f"-L{stand.libraries()}", "-l:libcudart.so.12",
+                                            "int main(void) { int n; const char *s; cuptiGetCallbackName(2, 211, &s); return "
+                                            "cudaGetDeviceCount(&n) ? 3 : 7; }\n")
+        subprocess.run(["cc", "-o", self.folder / "main", self.folder / "main.c", own / "libcupti.so.13", f"-L{stand.libraries()}",
+                        "-l:libcudart.so.12",
                         "-Wl,--unresolved-symbols=ignore-all", f"-Wl,-rpath,{own}", "-Wl,--disable-new-dtags"], check=True)
         r = stand.Recording(self.folder, self.folder / "main", libcupti=other)
         self.assertEqual(r.done.returncode, 7, r.done.stderr)
@@ -450,7 +466,8 @@ class Control(Case):
         self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
         self.assertIn("cuptiActivityEnable 51", r.log.calls("cuptiActivityEnable"))
         self.assertEqual((r.log.delivered()["graph"], r.log.delivered()["kernel"]), (110, 0))
-        rows, = r.rows("select count(*) as n, min(s.dur_ns) as shortest from slice s where s.name like '%raph%' and s.kind not in ('runtime', 'driver')")
+        rows, = r.rows("select count(*) as n, min(s.dur_ns) as shortest from slice s where s.name like '%raph%' and s.kind not in ('runtime', "
+                       "'driver')")
         self.assertEqual(int(rows["n"]), 110)
         self.assertGreaterEqual(int(rows["shortest"]), 10 * 90000)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training loops on the stand-in device, recorded by the CUDA door: the finding names what was planted, and promises no more than the device was idle.
+"""Training loops on the stand-in device, recorded by the CUDA door: the finding names what was planted, and promises no more than
+the device was idle.
 
 How long anything takes depends on who else uses the machine, so nothing here asks for it: gains are compared with what the recorded kernels
 themselves leave over, and with the program's own times on an idle machine only in tests/cuda/board.py."""

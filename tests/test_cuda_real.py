@@ -54,7 +54,8 @@ class NoDriver(Case):
         """Version 13.2 dies at any call before libcuda is there."""
         for cuda, folder in self.wheels():
             with self.subTest(cuda=cuda):
-                done = recorder.holdup("run", "--no-report", "-o", self.folder / cuda, "--", stand.program("injector"), "alone", env=self.environment(folder / "lib"))
+                done = recorder.holdup("run", "--no-report", "-o", self.folder / cuda, "--", stand.program("injector"), "alone",
+                                       env=self.environment(folder / "lib"))
                 self.assertEqual((done.returncode, done.stdout), (7, "InitializeInjection 1\n" * 2), done.stderr)
 
     def test_a_runtime_without_driver(self) -> None:
@@ -113,7 +114,8 @@ class RealDriver(Case):
         subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "libother.so", self.folder / "other.c"], check=True)
         for branch, library in self.drivers():
             with self.subTest(driver=branch):
-                alone, recorded = self.both("driver", env=self.environment(library, CUDA_INJECTION64_PATH=str(self.folder / "libother.so")), out=branch)
+                alone, recorded = self.both("driver", env=self.environment(library, CUDA_INJECTION64_PATH=str(self.folder / "libother.so")),
+                                            out=branch)
                 self.assertEqual((alone.stdout, alone.stderr), ("cuInit 100\n", "other was here\n"))
                 self.assertEqual((recorded.returncode, recorded.stdout), (7, alone.stdout))
                 self.assertEqual(recorded.stderr.count("other was here"), 1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import struct
 import tempfile
 import unittest
 from collections import Counter
 
 from tests.cuda import make_abi, stand, wheels
-from tests.program import ROOT, SANITIZED, SHARED, skip_loudly
+from tests.program import SANITIZED, SHARED, skip_loudly
 
 FACTS = SHARED / "oracle/gpu-abi"
 KINDS = "1 2 4 5 8 9 10 36 37 38 49"
@@ -57,7 +58,8 @@ class Stand(unittest.TestCase):
         if libcupti is None:
             raise unittest.SkipTest(f"no headers of CUDA {cuda}")
         version = wheels.VERSIONS[stand.OWN_CUDA if cuda == stand.OWN else cuda]
-        done = stand.plain(self.folder, stand.program("catalogue"), libcupti=libcupti, CUDA_INJECTION64_PATH=str(stand.libraries() / "liblistener.so"),
+        done = stand.plain(self.folder, stand.program("catalogue"), libcupti=libcupti,
+                           CUDA_INJECTION64_PATH=str(stand.libraries() / "liblistener.so"),
                            LISTENER_CUPTI=version.soname(), LISTENER_KINDS=KINDS, LISTENER_OUT=str(self.folder / "records"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         log = stand.Log(self.folder / "log")
@@ -67,7 +69,8 @@ class Stand(unittest.TestCase):
         for line in (self.folder / "records").read_text().splitlines():
             kind, data, *name = line.split(" ", 2)
             found.append((int(kind), bytes.fromhex(data), name[0] if name else ""))
-        self.assertEqual(Counter(kind for kind, _, _ in found), {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 18, 8: 1, 9: 1, KERNEL: 4, EVENT: 2, STREAM: 1, SYNC: 4, MEMORY: 2})
+        self.assertEqual(Counter(kind for kind, _, _ in found), {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 18, 8: 1, 9: 1, KERNEL: 4, EVENT: 2, STREAM: 1,
+                                                                 SYNC: 4, MEMORY: 2})
         return found
 
     def check(self, cuda: str) -> None:
@@ -85,7 +88,8 @@ class Stand(unittest.TestCase):
         kernels = {name: record for kind, record, name in found if kind == KERNEL}
         self.assertEqual(set(kernels), {"_Z9plain_oneIfEvPT_i", "triton_poi_fused_add_7", "node_first", "node_second"})
         plain = kernels["_Z9plain_oneIfEvPT_i"]
-        said = {f: facts.read(KERNEL, plain, f) for f in ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
+        said = {f: facts.read(KERNEL, plain, f) for f in ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
+                                                          "staticSharedMemory",
                                                            "dynamicSharedMemory", "deviceId", "contextId", "streamId", "graphId", "graphNodeId")}
         self.assertEqual(list(said.values()), [101, 102, 3, 64, 4, 2, 77, 3072, 4096, 0, 1, 7, 0, 0])
         self.assertAlmostEqual(facts.read(KERNEL, plain, "end") - facts.read(KERNEL, plain, "start"), 20000, delta=20)     # from clock to clock
@@ -107,6 +111,8 @@ class Stand(unittest.TestCase):
         if not FACTS.is_dir():
             skip_loudly("the tables of shared/oracle/gpu-abi are not present: tests/cuda/abi.h was not compared")
             raise unittest.SkipTest("no tables")
+        make_abi.main(FACTS, self.folder / "abi.h")
+        self.assertEqual(re.sub(r"\s+", "", (self.folder / "abi.h").read_text()), re.sub(r"\s+", "", (stand.HERE / "abi.h").read_text()))
         self.check(stand.OWN)
 
     def test_records_of_two_versions_lie_where_the_tables_say(self) -> None:
@@ -119,7 +125,8 @@ class Stand(unittest.TestCase):
 
     def test_misuse_is_written_down(self) -> None:
         """CUPTI without libcuda: the listener opens it by force."""
-        code = ("import ctypes, sys\nlib = ctypes.CDLL(sys.argv[1])\nn = ctypes.c_uint32()\nlib.cuptiGetVersion(ctypes.byref(n))\nprint(n.value, lib.cuptiActivityEnable(3))\n")
+        code = ("import ctypes, sys\nlib = ctypes.CDLL(sys.argv[1])\nn = ctypes.c_uint32()\nlib.cuptiGetVersion(ctypes.byref(n))\nprint(n.value, "
+                "lib.cuptiActivityEnable(3))\n")
         (self.folder / "early.py").write_text(code)
         done = stand.plain(self.folder, "python3", self.folder / "early.py", stand.cupti() / "libcupti.so.13", libcupti=stand.cupti())
         self.assertEqual(done.stdout, "130001 999\n")

@@ -101,7 +101,8 @@ def record(plant: Plant, folder: pathlib.Path, holdup: str) -> Answer:
         return Answer(done.returncode, done.stderr, {}, [], 0.0)
     where = traces[0] if len(traces) == 1 else traces[0].parent
     told = subprocess.run([holdup, "report", "--json", "--quiet", str(where)], capture_output=True, text=True, timeout=240, check=False)
-    return Answer(done.returncode, done.stderr + told.stderr, json.loads(told.stdout) if told.returncode == 0 else {}, traces, float(work[1]) if work else 0.0)
+    return Answer(done.returncode, done.stderr + told.stderr, json.loads(told.stdout) if told.returncode == 0 else {}, traces,
+                  float(work[1]) if work else 0.0)
 
 
 def judge(plant: Plant, answer: Answer, gain: float, spread: float) -> tuple[str, str]:

@@ -38,7 +38,8 @@ def _unpack(branch: str, folder: pathlib.Path) -> None:
         (base / "lists/partial").mkdir(parents=True)
         (base / "cache/archives/partial").mkdir(parents=True)
         (base / "sources.list").write_text(_sources(SUITES[branch]))
-        options = ["-o", f"Dir::Etc::sourcelist={base}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={base}/lists",
+        options = ["-o", f"Dir::Etc::sourcelist={base}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null", "-o",
+                   f"Dir::State::lists={base}/lists",
                    "-o", f"Dir::Cache={base}/cache", "-o", "APT::Sandbox::User=root"]
         subprocess.run(["apt-get", *options, "update"], check=True, capture_output=True, timeout=200)
         subprocess.run(["apt-get", *options, "download", "libcuda1"], check=True, capture_output=True, timeout=200, cwd=base)

@@ -15,12 +15,15 @@ STRUCTS = ("Kernel10", "Memcpy6", "MemcpyPtoP4", "Memset4", "API", "Synchronizat
            "Context3", "Device5", "ExternalCorrelation", "")
 TEXTS = ("name", "source")
 ADDRESSES = ("overheadData", "pAccessPolicyWindow", "reserved0")
-RUNTIME = {"cudaSetDevice_v3020": 16, "cudaGetDevice_v3020": 17, "cudaMalloc_v3020": 20, "cudaFree_v3020": 22, "cudaHostAlloc_v3020": 27, "cudaMemcpy_v3020": 31,
+RUNTIME = {"cudaSetDevice_v3020": 16, "cudaGetDevice_v3020": 17, "cudaMalloc_v3020": 20, "cudaFree_v3020": 22, "cudaHostAlloc_v3020": 27,
+           "cudaMemcpy_v3020": 31,
            "cudaMemcpyAsync_v3020": 41, "cudaMemsetAsync_v3020": 51, "cudaStreamSynchronize_v3020": 131, "cudaEventCreateWithFlags_v3020": 134,
-           "cudaEventRecord_v3020": 135, "cudaEventSynchronize_v3020": 137, "cudaEventQuery_v3020": 138, "cudaStreamWaitEvent_v3020": 147, "cudaDeviceReset_v3020": 164,
+           "cudaEventRecord_v3020": 135, "cudaEventSynchronize_v3020": 137, "cudaEventQuery_v3020": 138, "cudaStreamWaitEvent_v3020": 147,
+           "cudaDeviceReset_v3020": 164,
            "cudaDeviceSynchronize_v3020": 165, "cudaProfilerStart_v4000": 171, "cudaProfilerStop_v4000": 172, "cudaStreamCreateWithFlags_v5000": 198,
            "cudaLaunchKernel_v7000": 211, "cudaGraphLaunch_v10000": 311}
-RESULTS = ("SUCCESS", "ERROR_INVALID_PARAMETER", "ERROR_INVALID_OPERATION", "ERROR_MAX_LIMIT_REACHED", "ERROR_NOT_COMPATIBLE", "ERROR_NOT_INITIALIZED",
+RESULTS = ("SUCCESS", "ERROR_INVALID_PARAMETER", "ERROR_INVALID_OPERATION", "ERROR_MAX_LIMIT_REACHED", "ERROR_NOT_COMPATIBLE",
+           "ERROR_NOT_INITIALIZED",
            "ERROR_INVALID_KIND", "ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", "ERROR_UNKNOWN")
 DRIVER = {"cuInit": 1, "cuModuleUnload": 22, "cuLaunchKernel": 307}
 HEAD = f"""/* SPDX-License-Identifier: Apache-2.0

@@ -77,7 +77,8 @@ def cupti(cuda: str = OWN, missing: tuple[str, ...] = (), flags: tuple[str, ...]
 
 @functools.lru_cache(None)
 def program(name: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
-    return _compile(scratch() / "-".join([name, *(f.strip("-").replace("=", "") for f in flags)]), *WARN, *flags, f"-I{ROOT / 'include'}", HERE / f"programs/{name}.c", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
+    return _compile(scratch() / "-".join([name, *(f.strip("-").replace("=", "") for f in flags)]), *WARN, *flags, f"-I{ROOT / 'include'}",
+                    HERE / f"programs/{name}.c", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
                     f"-L{libraries()}", "-l:libcudart.so.12")
 
 
@@ -146,7 +147,8 @@ class Recording:
 def plain(folder: pathlib.Path, *command: Any, libcupti: pathlib.Path | None = None, timeout: float = 60, **more: str) -> subprocess.CompletedProcess:
     """The program without holdup."""
     folder.mkdir(parents=True, exist_ok=True)
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=timeout, check=False, env=environment(folder, libcupti, **more))
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=timeout, check=False, env=environment(folder, libcupti,
+                                                                                                                              **more))
 
 
 INJECT = pathlib.Path(EXE).parent / "libholdup-inject.so"

@@ -82,7 +82,8 @@ def home() -> pathlib.Path:
 def _unpack(version: Version, folder: pathlib.Path) -> None:
     """All headers under include/, all libraries under lib/, whatever the layout of the wheels."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps", "--dest", scratch, *version.packages],
+        subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps", "--dest", scratch,
+                        *version.packages],
                        check=True, capture_output=True, timeout=300)
         new = pathlib.Path(scratch) / "new"
         for wheel in sorted(pathlib.Path(scratch).glob("*.whl")):
