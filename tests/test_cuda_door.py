@@ -345,6 +345,20 @@ class Faults(Case):
         self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (8, "no device\n", []), r.done.stderr)
         self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUDA|device)\b")
 
+    def test_incomplete_records(self) -> None:
+        """A launch takes the place of its record.  Orderly ends lose nothing; where an endless kernel is in flight, what stands before it is read."""
+        for way in ("return", "reset"):
+            with self.subTest(way=way):
+                self.folder = self.folder / way
+                self.unharmed(20, way=way, STANDIN_SLOTS="1")
+        r = self.unharmed(None, way="thread", STANDIN_SLOTS="1")
+        self.assertEqual(r.kernels(), Counter({"life_kernel": 20}), r.done.stderr)
+
+    def test_incomplete_records_of_a_long_run(self) -> None:
+        r = self.record("train", "busy", 100, STANDIN_SLOTS="1")
+        self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+        self.assertEqual(sum(r.kernels().values()), 101 * 40, [line for line in r.log.lines if "lost" in line][:3])
+
     def test_strange_records(self) -> None:
         """No name, a name of 100 kB, an end before the start, a kind that nobody knows: the rest is read."""
         r = self.unharmed(None, STANDIN_STRANGE="1")

@@ -13,6 +13,8 @@
  *     STANDIN_HANG=cuptiActivityFlushAll     this call never returns
  *     STANDIN_STRANGE=1         a record of a kind that nobody knows, and a kernel each without a name, with the longest name, that ends
  *                               before it begins
+ *     STANDIN_SLOTS=1           a launch takes the place of its record, which is incomplete until the work is over; buffers with such
+ *                               places are kept back, except by a forced flush, and reading stops at the first of them
  *     STANDIN_STEAL=3           after 3 buffers, another profiler takes the callbacks
  */
 #ifndef _GNU_SOURCE
@@ -173,25 +175,38 @@ typedef struct buffer {
     size_t         size, used, records, most;
     uint32_t       of_kind[OP_KINDS];
     int64_t        full_at;
+    uint32_t       holes; /* places of records that are incomplete */
 } buffer;
 
-enum { CALLS = 1024, HISTORY = 100000 };
+/* where the record of some work in flight will stand; in: NULL when its buffer was handed over */
+typedef struct {
+    buffer  *in;
+    size_t   at;
+    uint32_t correlation;
+    uint64_t node;
+} slot;
 
-static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
-static buffer               *filling, *pending; /* pending: the youngest first */
-static buffer               *delivered;         /* until the process ends: GetNextRecord looks here */
-static uint32_t              dropped, drop_turn[OP_KINDS], no_time_turn;
-static unsigned              buffers;
-static bool                  enabled[OP_KINDS], any_enabled, call_is_off[3][CALLS], call_is_on[3][CALLS];
-static uint8_t               calls_back[4][CALLS];
-static uint8_t               domain_on[4];
-static uint32_t              next_correlation;
-static int                   thread_ids; /* 1: gettid */
-static bool                  latencies;
-static pid_t                 owner;
-static const standin_device *device;
-static bool                  attached;
-static __thread int          in_request, in_complete;
+enum { CALLS = 1024, SLOTS = 8192 };
+
+static pthread_mutex_t            lock = PTHREAD_MUTEX_INITIALIZER;
+static buffer                    *filling, *pending; /* pending: the youngest first */
+static buffer                    *delivered;         /* until the process ends: GetNextRecord looks here */
+static buffer                    *held;              /* full, with holes */
+static slot                       slots[SLOTS];
+static size_t                     n_slots;
+static uint32_t                   dropped, drop_turn[OP_KINDS], no_time_turn;
+static unsigned                   buffers;
+static bool                       enabled[OP_KINDS], any_enabled, call_is_off[3][CALLS], call_is_on[3][CALLS];
+static uint8_t                    calls_back[4][CALLS];
+static uint8_t                    domain_on[4];
+static uint32_t                   next_correlation;
+static int                        thread_ids; /* 1: gettid */
+static bool                       latencies;
+static pid_t                      owner;
+static const standin_device      *device;
+static bool                       attached;
+static __thread int               in_request, in_complete;
+static __thread const standin_op *current; /* what this thread makes a record of */
 
 static CUpti_CallbackFunc                subscriber;
 static void                             *subscriber_user;
@@ -243,7 +258,7 @@ static void say(const char *format, ...)
 
 /* read once: records are many */
 static struct {
-    int drop, late, shuffle, no_time, slow_flush, steal, strange, version;
+    int drop, late, shuffle, no_time, slots, slow_flush, steal, strange, version;
 } wish;
 
 static int setting(const char *name)
@@ -259,6 +274,7 @@ __attribute__((constructor)) static void read_wishes(void)
     wish.late = setting("STANDIN_LATE");
     wish.shuffle = setting("STANDIN_SHUFFLE");
     wish.no_time = setting("STANDIN_NO_TIME");
+    wish.slots = setting("STANDIN_SLOTS");
     wish.slow_flush = setting("STANDIN_SLOW_FLUSH");
     wish.steal = setting("STANDIN_STEAL");
     wish.strange = setting("STANDIN_STRANGE");
@@ -465,6 +481,83 @@ static void open_buffer(void)
     }
 }
 
+/* Makes room for a record: a buffer that is full, and can be handed over, is returned.  The lock is held. */
+static buffer *make_room(size_t size)
+{
+    buffer *full = NULL;
+
+    if (filling && (filling->used + size > filling->size || (filling->most && filling->records >= filling->most))) {
+        if (filling->holes) {
+            filling->next = held;
+            held = filling;
+            filling = NULL;
+        } else {
+            full = close_buffer();
+        }
+    }
+    if (!filling)
+        open_buffer();
+    return full;
+}
+
+/* Work was launched: its record has a place from now on. */
+static void launched(const standin_op *op)
+{
+    const size_t size = kinds[op->kind].size;
+    buffer      *full = NULL;
+
+    if (!wish.slots || !enabled[op->kind])
+        return;
+    pthread_mutex_lock(&lock);
+    if (requested && n_slots < SLOTS) {
+        full = make_room(size);
+        if (filling) {
+            memset(filling->bytes + filling->used, 0, size);
+            slots[n_slots++] = (slot){filling, filling->used, op->correlation, op->graph_node};
+            filling->used += size;
+            filling->records++;
+            filling->holes++;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (full)
+        deliver(full);
+}
+
+/* Takes a full buffer out of those that were held for its holes. */
+static buffer *release(buffer *b)
+{
+    for (buffer **p = &held; *p; p = &(*p)->next)
+        if (*p == b) {
+            *p = b->next;
+            b->next = NULL;
+            return b;
+        }
+    return NULL;
+}
+
+/* Fills the place of a record, if it has one; false where it has none.  The lock is held. */
+static bool fill_slot(int kind, const void *record, buffer **full)
+{
+    for (size_t i = 0; current && i < n_slots; i++) {
+        const slot s = slots[i];
+
+        if (s.correlation != current->correlation || s.node != current->graph_node)
+            continue;
+        slots[i] = slots[--n_slots];
+        if (!s.in) {
+            say("lost a record that was incomplete when its buffer went");
+            return true;
+        }
+        memcpy(s.in->bytes + s.at, record, kinds[kind].size);
+        s.in->of_kind[kind]++;
+        if (--s.in->holes == 0)
+            *full = release(s.in);
+        return true;
+    }
+    return false;
+}
+
 static void append(int kind, const void *record)
 {
     const size_t size = kinds[kind].size;
@@ -475,17 +568,16 @@ static void append(int kind, const void *record)
         pthread_mutex_unlock(&lock);
         return;
     }
-    if (filling && (filling->used + size > filling->size || (filling->most && filling->records >= filling->most)))
-        full = close_buffer();
-    if (!filling)
-        open_buffer();
-    if (filling) {
-        memcpy(filling->bytes + filling->used, record, size);
-        filling->used += size;
-        filling->records++;
-        filling->of_kind[kind]++;
-    } else {
-        dropped++;
+    if (!wish.slots || (kind != OP_KERNEL && kind != OP_COPY && kind != OP_SET) || !fill_slot(kind, record, &full)) {
+        full = make_room(size);
+        if (filling) {
+            memcpy(filling->bytes + filling->used, record, size);
+            filling->used += size;
+            filling->records++;
+            filling->of_kind[kind]++;
+        } else {
+            dropped++;
+        }
     }
     pthread_mutex_unlock(&lock);
     if (full)
@@ -855,7 +947,9 @@ static void took(const standin_op *op)
         return;
     renew_clock();
     own.thread = thread_ids == 1 ? op->thread : op->thread + 1000000000U;
+    current = &own;
     of[op->kind](&own);
+    current = NULL;
 }
 
 /* calls */
@@ -930,7 +1024,7 @@ static void resource(uint32_t cbid, void *context, void *stream, const void *des
 /* Is a device there?  Asked by every call. */
 static CUptiResult ready(const char *call, long argument)
 {
-    static const standin_profiler self = {call_begins, call_ends, took, resource};
+    static const standin_profiler self = {call_begins, call_ends, took, resource, launched};
     void                         *driver;
     int                           code;
 
@@ -1187,12 +1281,22 @@ API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
         usleep((useconds_t)wish.slow_flush * 1000);
     device->report();
     pthread_mutex_lock(&lock);
-    b = close_buffer();
+    b = filling && filling->holes && !flag ? NULL : close_buffer();
+    if (b)
+        b->next = NULL;
     if (!b && flag && pending) { /* a forced flush brings all, the youngest first */
         b = pending;
         pending = NULL;
-    } else if (b) {
-        b->next = NULL;
+    }
+    if (flag && wish.slots) {
+        buffer **last = &b;
+
+        while (*last)
+            last = &(*last)->next;
+        *last = held;
+        held = NULL;
+        for (size_t i = 0; i < n_slots; i++)
+            slots[i].in = NULL;
     }
     pthread_mutex_unlock(&lock);
     while (b) {
@@ -1247,6 +1351,8 @@ API CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid
     }
     if (at >= b->used)
         return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (*(const uint32_t *)(const void *)(bytes + at) == 0)
+        return CUPTI_ERROR_INVALID_KIND; /* incomplete: what stands behind it cannot be reached */
     *record = (CUpti_Activity *)(void *)(bytes + at);
     return CUPTI_SUCCESS;
 }

@@ -311,6 +311,8 @@ void standin_add(int s, const standin_op *op, int64_t length, bool with_others)
     w.op.submitted = now + launch_cost;
     if (with_others)
         w.meeting = meetings++;
+    if (profiler)
+        profiler->launched(&w.op);
     add(s, &w);
     while (standin_now() < now + launch_cost)
         continue;
@@ -324,6 +326,8 @@ void standin_add_node(int s, const standin_op *op, int64_t length)
 
     w.op.context = 1;
     w.op.stream = standin_stream_id(s);
+    if (profiler && w.op.kind == OP_KERNEL)
+        profiler->launched(&w.op);
     add(s, &w);
 }
 

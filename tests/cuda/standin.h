@@ -58,6 +58,7 @@ typedef struct {
     void (*call_ends)(int domain, uint32_t cbid, const char *name, uint32_t correlation, int64_t start, uint32_t result);
     void (*took)(const standin_op *op);
     void (*resource)(uint32_t cbid, void *context, void *stream, const void *descriptor);
+    void (*launched)(const standin_op *op); /* work that took() will tell when it is over */
 } standin_profiler;
 
 typedef struct {
