@@ -22,10 +22,10 @@ HARMLESS = ("cuptiActivityEnableRuntimeApi", "cuptiActivityEnableDriverApi", "cu
             "cuptiActivitySetAttribute",
             "cuptiGetTimestamp", "cuptiGetDeviceId", "cuptiActivityPushExternalCorrelationId", "cuptiActivityPopExternalCorrelationId",
             "cuptiGetCallbackName",
-            "cuptiEnableCallback", "cuptiActivityGetNumDroppedRecords")
+            "cuptiEnableCallback")
 NEEDED = ("cuptiGetVersion", "cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityGetNextRecord",
           "cuptiActivityFlushAll",
-          "cuptiSetThreadIdType", "cuptiActivityRegisterTimestampCallback")
+          "cuptiSetThreadIdType", "cuptiActivityRegisterTimestampCallback", "cuptiActivityGetNumDroppedRecords")
 
 
 def load_tests(_loader, tests, _pattern):
@@ -91,10 +91,9 @@ class Records(Case):
         if libcupti is None:
             raise unittest.SkipTest(f"no headers of CUDA {cuda}")
         r = stand.Recording(self.folder / cuda, stand.program("catalogue"), libcupti=libcupti)
-        self.check(r, 0, "", {"plain_one": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1} if self.plain_names(r) else
-                   {"_Z9plain_oneIfEvPT_i": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1})
+        self.check(r, 0, "", {"void plain_one<float>(float*, int)": 1, "triton_poi_fused_add_7": 1, "node_first": 1, "node_second": 1})
         plain, = r.rows("select grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, shared_bytes, device, stream, dur_ns from kernel "
-                        "where name like '%plain_one%'")
+                        "where name like '%plain_one<%'")
         duration = plain.pop("dur_ns")
         self.assertEqual([int(v) for v in plain.values()], [101, 102, 3, 64, 4, 2, 77, 3072 + 4096, 0, 7])
         self.assertAlmostEqual(int(duration), 20000, delta=100)         # from clock to clock
@@ -120,10 +119,6 @@ class Records(Case):
         waits = {row["name"] for row in r.rows("select name from call where waits")}
         self.assertLessEqual({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}, waits)
         self.assertEqual(self.lost(r), 0)
-
-    @staticmethod
-    def plain_names(r: stand.Recording) -> bool:
-        return "plain_one" in r.kernels()
 
     def test_without_the_vendors_headers(self) -> None:
         self.catalogue(stand.OWN)
@@ -163,7 +158,7 @@ class Records(Case):
         r = self.record("train", "busy", 20)
         done = subprocess.run([EXE, "report", "--json", "--quiet", *map(str, r.files)], capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("ampere_sgemm", done.stdout)
+        self.assertIn("ampere_bf16_s16816gemm", done.stdout)
 
 
 class Lives(Case):
@@ -265,7 +260,8 @@ class Faults(Case):
         self.assertEqual(r.log.calls("cuptiActivityRegisterCallbacks"), [], "who has subscribed keeps his buffers")
 
     def test_refusals(self) -> None:
-        for fault in ("cuptiSubscribe=15", "cuptiSubscribe=999", "cuptiActivityRegisterCallbacks=999", "cuptiActivityEnable:10=35",
+        for fault in ("cuptiSetThreadIdType=999", "cuptiSubscribe=15", "cuptiSubscribe=999", "cuptiActivityRegisterCallbacks=999",
+                      "cuptiActivityEnable:10=35",
                       "cuptiActivityEnable=35",
                       "cuptiActivityEnable=15", "cuptiActivityEnable=999", "cuptiGetVersion=999", "cuptiActivityEnable=38"):
             with self.subTest(fault=fault):
@@ -273,7 +269,7 @@ class Faults(Case):
                 self.unharmed(0, r"(?i)\b(GPU|CUDA|CUPTI)\b", STANDIN_FAULT=fault)
 
     def test_refusals_that_leave_the_kernels(self) -> None:
-        for fault in ("cuptiSetThreadIdType=999", "cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999",
+        for fault in ("cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999",
                       "cuptiActivityEnable:4=7",
                       "cuptiActivityEnable:51=27", "cuptiActivityEnable:37=21", "cuptiActivityGetNumDroppedRecords=14", "cuptiEnableCallback=1",
                       "cuptiEnableDomain=1",
@@ -310,8 +306,8 @@ class Faults(Case):
                 self.folder = self.folder / "-".join(env)
                 r = self.record("train", "busy", 60, **env)
                 self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
-                self.assertEqual(r.kernels()["ampere_sgemm_128x64_tn"], r.log.delivered()["kernel"])
-                self.assertGreaterEqual(r.kernels()["ampere_sgemm_128x64_tn"], 61 * 40 - 200)
+                self.assertEqual(sum(r.kernels().values()), r.log.delivered()["kernel"])
+                self.assertGreaterEqual(sum(r.kernels().values()), 61 * 40 - 200)
 
     def test_a_names_address_gets_another_text(self) -> None:
         self.check(self.record("life", "names"), 7, "names\n",
@@ -351,6 +347,7 @@ class Faults(Case):
             with self.subTest(way=way):
                 self.folder = self.folder / way
                 self.unharmed(20, way=way, STANDIN_SLOTS="1")
+        self.folder = self.folder / "thread"
         r = self.unharmed(None, way="thread", STANDIN_SLOTS="1")
         self.assertEqual(r.kernels(), Counter({"life_kernel": 20}), r.done.stderr)
 
@@ -460,12 +457,13 @@ class Control(Case):
     """When it records, and what."""
 
     def test_armed_and_off(self) -> None:
-        job = self.start("on", options=("--start-later",))
+        name = f"cuda-{os.getpid()}"
+        job = self.start("on", options=("--start-later", "--session-new", name))
         time.sleep(0.5)
         self.assertEqual(stand.Log(self.folder / "log").calls("cuptiActivityEnable"), [], "nothing is enabled until somebody asks")
-        self.assertEqual(subprocess.run([EXE, "start", str(job.pid)], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
+        self.assertEqual(subprocess.run([EXE, "start", "--session", name], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
         self.until_delivered(50)
-        self.assertEqual(subprocess.run([EXE, "stop", str(job.pid)], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
+        self.assertEqual(subprocess.run([EXE, "stop", "--session", name], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
         end = time.monotonic() + 30
         while not stand.Log(self.folder / "log").calls("cuptiActivityDisable 10"):
             self.assertLess(time.monotonic(), end, "kernels are not disabled")
@@ -491,7 +489,7 @@ class Control(Case):
         self.assertEqual(sum(r.kernels().values()), 110 * 40)
 
     def test_memory(self) -> None:
-        r = self.record("train", "allocations", 5, options=("--cuda-memory-usage",))
+        r = self.record("train", "allocations", 5, options=("--cuda-memory-usage=true",))
         self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
         self.assertEqual(r.log.delivered()["memory"], 1 + 6 * 8)
 

@@ -780,7 +780,7 @@ static void took_sync(const standin_op *op)
     r->streamId = op->stream;
     r->cudaEventId = op->event;
 #if CUDA_VERSION >= 12080
-    r->cudaEventSyncId = op->event;
+    r->cudaEventSyncId = op->sync_id;
     r->returnValue = op->result;
 #endif
     append(OP_SYNC, r);
@@ -797,7 +797,7 @@ static void took_event(const standin_op *op)
 #if CUDA_VERSION >= 12080
     r->deviceId = op->device;
     r->deviceTimestamp = 0;
-    r->cudaEventSyncId = op->event;
+    r->cudaEventSyncId = op->sync_id;
 #endif
     append(OP_EVENT, r);
 }

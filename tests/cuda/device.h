@@ -34,6 +34,7 @@ void                    standin_event_wait(int e, int s);
 bool                    standin_event_is_over(int e);
 void                    standin_event_drain(int e);
 int                     standin_event_stream(int e);
+uint64_t                standin_event_sync_id(int e);
 uint32_t                standin_stream_id(int s);
 int                     standin_stream_new(int priority);
 int                     standin_streams(void);

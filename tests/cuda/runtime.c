@@ -89,8 +89,14 @@ static void took(standin_op *op, const call *c)
 
 static void took_wait(const call *c, uint32_t type, uint32_t stream, uint32_t event)
 {
-    standin_op op = {
-        .kind = OP_SYNC, .sync_type = type, .stream = stream, .event = event, .start = c->start + 500, .end = standin_now()};
+    const uint64_t id = event == UINT32_MAX ? 0 : standin_event_sync_id((int)event);
+    standin_op     op = {.kind = OP_SYNC,
+                         .sync_type = type,
+                         .stream = stream,
+                         .event = event,
+                         .sync_id = id,
+                         .start = c->start + 500,
+                         .end = standin_now()};
 
     took(&op, c);
 }
@@ -353,6 +359,7 @@ int cudaEventRecord(cudaEvent_t e, cudaStream_t s)
     c = begin("cudaEventRecord", 135, NULL);
     op.stream = standin_stream_id((int)(intptr_t)s);
     standin_event_record((int)(intptr_t)e, (int)(intptr_t)s);
+    op.sync_id = standin_event_sync_id((int)(intptr_t)e);
     took(&op, &c);
     return end(&c, 0, 0);
 }

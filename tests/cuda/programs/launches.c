@@ -3,6 +3,7 @@
  *
  *     launches COUNT ROUNDS      the device needs no time; set STANDIN_LAUNCH=0 STANDIN_LATENCY=0 STANDIN_GAP=0
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

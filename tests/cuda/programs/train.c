@@ -17,7 +17,7 @@ enum { BATCH = 24 << 20, MANY = 400, LAYERS = 40 };
 
 static const standin_kernel small = {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
                                      2500, false, 24, 0};
-static const standin_kernel layer = {"ampere_sgemm_128x64_tn", 90000, false, 122, 16384};
+static const standin_kernel layer = {"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", 90000, false, 122, 16384};
 static const standin_kernel reduce = {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 900000,
                                       true, 96, 20240};
 
@@ -110,6 +110,7 @@ static void late(int fixed)
     launch(&reduce, comm);
     cudaEventRecord(reduced, comm);
     cudaStreamWaitEvent(NULL, reduced, 0);
+    launch(&small, NULL); /* the optimizer */
     cudaStreamSynchronize(NULL);
 }
 
