@@ -105,7 +105,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
     ((int (*)(uint64_t(*)(void)))(uintptr_t)find("cuptiActivityRegisterTimestampCallback"))(clock_now);
     ((int (*)(void (*)(uint8_t **, size_t *, size_t *), void (*)(void *, uint32_t, uint8_t *, size_t, size_t)))(
         uintptr_t)find("cuptiActivityRegisterCallbacks"))(request, complete);
-    for (const char *p = kinds ? kinds : "10 1 2 5"; *p;) {
+    for (const char *p = kinds ? kinds + strspn(kinds, " ") : "10 1 2 5"; *p;) {
         char *end;
 
         ((int (*)(int))(uintptr_t)find("cuptiActivityEnable"))((int)strtol(p, &end, 10));

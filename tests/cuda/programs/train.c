@@ -17,13 +17,25 @@ enum { BATCH = 24 << 20, MANY = 400, LAYERS = 40 };
 
 static const standin_kernel small = {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
                                      2500, false, 24, 0};
-static const standin_kernel layer = {"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", 90000, false, 122, 16384};
+static const standin_kernel various[8] = {
+    {"ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn", 3100, false, 98, 16384},
+    {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>", 2700, false, 32, 1024},
+    {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, false, false>", 2400, false, 40, 0},
+    {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>, 4>>", 2900, false, 32,
+     64},
+    {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn", 3300, false, 122, 16384},
+    {"void at::native::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>", 2200, false, 28, 0},
+    {"void cub::DeviceScanKernel<cub::Policy600, float const*, float*>", 2600, false, 56, 2048},
+    {"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", 3500, false, 168, 24576},
+};
+static const standin_kernel layer = {"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", 90000, false, 122,
+                                     16384};
 static const standin_kernel reduce = {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 900000,
                                       true, 96, 20240};
 
 static void           *batch_memory, *pinned, *pageable, *loss;
-static cudaStream_t    copies, comm;
-static cudaEvent_t     copied, computed, reduced;
+static cudaStream_t    comm;
+static cudaEvent_t     computed, reduced;
 static cudaGraphExec_t graph;
 static int             is_late_rank;
 
@@ -39,13 +51,22 @@ static void sleep_ms(double ms)
     nanosleep(&t, NULL);
 }
 
+/* what the host computes */
+static void compute_us(int64_t us)
+{
+    const int64_t until = standin_now() + us * 1000;
+
+    while (standin_now() < until)
+        continue;
+}
+
 /* more to launch than to compute; mended: one graph */
 static void launches(int fixed)
 {
     if (fixed)
         cudaGraphLaunch(graph, NULL);
     for (int i = 0; i < MANY && !fixed; i++)
-        launch(&small, NULL);
+        launch(&various[i % 8], NULL);
 }
 
 /* the loss is read after each layer of each step; mended: never */
@@ -56,21 +77,15 @@ static void item(int fixed)
         if (!fixed) {
             cudaMemcpyAsync(loss, batch_memory, 4, cudaMemcpyDeviceToHost, NULL);
             cudaStreamSynchronize(NULL);
-            sleep_ms(0.05);
         }
+        compute_us(30);
     }
 }
 
-/* a batch is copied from pageable memory, by the stream that computes; mended: pinned, by a stream of its own */
+/* a batch is copied from pageable memory; mended: from pinned */
 static void pageable_copy(int fixed)
 {
-    if (fixed) {
-        cudaStreamWaitEvent(NULL, copied, 0);
-        cudaMemcpyAsync(batch_memory, pinned, BATCH, cudaMemcpyHostToDevice, copies);
-        cudaEventRecord(copied, copies);
-    } else {
-        cudaMemcpyAsync(batch_memory, pageable, BATCH, cudaMemcpyHostToDevice, NULL);
-    }
+    cudaMemcpyAsync(batch_memory, fixed ? pinned : pageable, BATCH, cudaMemcpyHostToDevice, NULL);
     for (int i = 0; i < LAYERS; i++)
         launch(&layer, NULL);
 }
@@ -159,16 +174,14 @@ int main(int argc, char **argv)
     cudaHostAlloc(&pinned, BATCH, 0);
     pageable = malloc(BATCH);
     loss = malloc(4);
-    cudaStreamCreateWithFlags(&copies, 1);
     cudaStreamCreateWithFlags(&comm, 1);
-    cudaEventCreateWithFlags(&copied, 2);
     cudaEventCreateWithFlags(&computed, 2);
     cudaEventCreateWithFlags(&reduced, 2);
     {
         const standin_kernel *many[200];
 
         for (int i = 0; i < 200; i++)
-            many[i] = &small;
+            many[i] = &various[i % 8];
         graph = argc > 1 && strcmp(argv[1], "launches") == 0 ? standin_graph_new(many, 200) : standin_graph_new(all, 40);
     }
     for (size_t c = 0; c < sizeof causes / sizeof *causes; c++) {
