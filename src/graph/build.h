@@ -22,6 +22,11 @@ typedef struct {
 
 typedef HU_VEC(hu_burst) hu_bursts;
 
+/* From this node on, a stream waits for an operation of another one. */
+typedef struct {
+    uint32_t stream, node, from;
+} hu_stream_wait;
+
 typedef struct {
     hu_graph      *g;
     const hu_ask  *ask;
@@ -45,6 +50,7 @@ typedef struct {
     HU_VEC(hu_node) nodes;
     hu_bursts bursts, asides; /* that the main thread waits for, by start; and others that launch work, thread by thread */
     HU_VEC(hu_op) ops;
+    HU_VEC(hu_stream_wait) stream_waits;       /* by stream and node */
     HU_VEC(hu_pending) links;                  /* while it is built, op.deps and node.waits are heads of chains */
     uint32_t        *by_stream, *stream_first; /* operations by stream, in order; stream s: [first[s], first[s + 1]) */
     const hu_track **stream_track;

@@ -6,6 +6,8 @@
  * says nothing.  Where the recording call is not resolved (-1), all that was enqueued on the other stream before the
  * wait stands for it, and the link counts as inferred.
  */
+#include <stdlib.h>
+
 #include "graph/build.h"
 
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link)
@@ -110,12 +112,25 @@ static bool add_stream_wait(hu_building *b, const hu_map *calls, const hu_sync_d
         return true;
     place = place_from(b, to, wait + 1);
     link.from = hu_build_last_before(b, from, record == HU_MAP_NONE ? wait : record);
+    if (link.from != HU_NONE && !hu_vec_push(b->ask->scratch, &b->stream_waits, ((hu_stream_wait){to, wait, link.from})))
+        return false;
     if (place == b->stream_first[to + 1] || link.from == HU_NONE || link.from >= b->by_stream[place])
         return true;
     if (hu_build_op_end(b, link.from) > b->ops.at[b->by_stream[place]].start_ns)
         return true; /* it did not wait for that one, so the record means another */
     b->g->calibration.event_links++;
     return hu_build_link_op(b, b->by_stream[place], link);
+}
+
+static int by_stream_and_node(const void *a, const void *b)
+{
+    const hu_stream_wait *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
 }
 
 int hu_build_events(hu_building *b, hu_error *err)
@@ -138,5 +153,7 @@ int hu_build_events(hu_building *b, hu_error *err)
                                                     ask->tracks[ask->s.track[i]].device, wait))
             return hu_fail_memory(err);
     }
+    if (b->stream_waits.n)
+        qsort(b->stream_waits.at, b->stream_waits.n, sizeof *b->stream_waits.at, by_stream_and_node);
     return 0;
 }

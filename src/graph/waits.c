@@ -129,6 +129,40 @@ static uint32_t of_record(const hu_building *b, const hu_map *calls, const hu_sy
     return HU_NONE;
 }
 
+/*
+ * Of what a stream waits for by events since its last work `op` was launched, the operation that ended last, if it ended after
+ * that; HU_NONE.  A call that waits for the stream waits for it, too.
+ */
+static uint32_t awaited(const hu_building *b, uint32_t stream, uint32_t op, uint32_t node)
+{
+    const uint32_t since = op == HU_NONE ? 0 : b->ops.at[op].node;
+    int64_t        latest = op == HU_NONE ? INT64_MIN : hu_build_op_end(b, op);
+    size_t         low = 0, high = b->stream_waits.n;
+    uint32_t       best = HU_NONE;
+
+    while (low < high) {
+        const size_t          middle = low + (high - low) / 2;
+        const hu_stream_wait *at = &b->stream_waits.at[middle];
+
+        if (at->stream < stream || (at->stream == stream && at->node < node))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t n = 0; low > 0 && n < MOST_STREAMS; n++) {
+        const hu_stream_wait *at = &b->stream_waits.at[--low];
+        const int64_t         end = hu_build_op_end(b, at->from);
+
+        if (at->stream != stream || at->node < since)
+            break;
+        if (end > latest && end <= hu_build_node_end(b, node) + early_ns(b, node)) {
+            latest = end;
+            best = at->from;
+        }
+    }
+    return best;
+}
+
 static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
 {
     hu_building   *b = w->b;
@@ -136,7 +170,7 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
     const hu_str   name = hu_ask_name(ask, b->nodes.at[node].slice);
     const uint32_t correlation = ask->s.correlation[b->nodes.at[node].slice];
     const uint32_t record = correlation ? hu_map_get(&w->sync_of_call, correlation) : HU_MAP_NONE;
-    uint32_t       op = HU_NONE;
+    uint32_t       op = HU_NONE, by_event = HU_NONE;
     hu_class class = HU_CLASS_RETURN;
 
     *waited = false;
@@ -149,11 +183,24 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
         if (ask->s.name[record] == w->event_name)
             op = of_record(b, calls, d, device);
         else
-            for (uint32_t s = 0; s < b->g->n_streams && op == HU_NONE; s++)
-                if (b->stream_track[s]->stream == d->stream && (device < 0 || b->stream_track[s]->device == device))
+            for (uint32_t s = 0; s < b->g->n_streams && op == HU_NONE && by_event == HU_NONE; s++)
+                if (b->stream_track[s]->stream == d->stream && (device < 0 || b->stream_track[s]->device == device)) {
                     op = hu_build_last_before(b, s, node);
+                    by_event = awaited(b, s, op, node);
+                }
         if (op != HU_NONE && hu_build_op_end(b, op) > hu_build_node_end(b, node) + early_ns(b, node))
             op = HU_NONE;
+    }
+    if (by_event != HU_NONE) {
+        const int64_t seen = hu_build_node_end(b, node) - hu_build_op_end(b, by_event);
+        const hu_link link = {.from = op,
+                              .weight_ns = (int32_t)(seen < INT32_MAX ? seen : INT32_MAX),
+                              .at = HU_AT_OP_END,
+                              .class = (uint8_t) class}; /* it could be the latest */
+
+        if (op != HU_NONE && !hu_build_link_node(b, node, link))
+            return false;
+        op = by_event;
     }
     if (op == HU_NONE) {
         op = drained(b, node, false);

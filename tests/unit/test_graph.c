@@ -8,6 +8,10 @@
     ",\"dur\":1,\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"wait_on_stream\":" from        \
     ",\"wait_on_cuda_event_record_corr_id\":" record ",\"wait_on_cuda_event_id\":1,\"device\":0}}"
 
+#define STREAM_SYNC(ts, dur, correlation, stream)                                                                          \
+    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts ",\"dur\":" dur \
+    ",\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"device\":0}}"
+
 /* The pieces of the critical path follow each other without a hole. */
 static void assert_path_is_whole(fixture f)
 {
@@ -84,6 +88,32 @@ static void a_stream_waits_for_an_event_of_another(void **state)
     assert_near(as_it_was(f), 258.5);
     assert_near(with(f, "kernel:K1x2"), 158.5);
     assert_near(with(f, "kernel:K1=0"), 71); /* 14 + 7 + 50 */
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ *   host        launches   records, waits   sync of stream 7 [30,426)
+ *   stream 7    K1 [7,57)                   an event of 20 is waited for, and nothing launched behind it
+ *   stream 20   K2 [21,421)
+ *
+ * The call that waits for stream 7 waits for K2.
+ */
+static void a_stream_that_waits_is_waited_for(void **state)
+{
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         CALL("cudaEventRecord", "20", "1", "3") "," CALL("cudaStreamWaitEvent", "22", "1", "4") ","
+                         CALL("cudaStreamSynchronize", "30", "396", "5") "," KERNEL("K1", "7", "7", "50", "1") ","
+                         KERNEL("K2", "20", "21", "400", "2") "," WAIT_EVENT("22", "4", "7", "20", "3") ","
+                         STREAM_SYNC("30", "396", "5", "7") "]");
+    /* clang-format on */
+
+    (void)state;
+    assert_near(as_it_was(f), 426);
+    assert_near(with(f, "kernel:K2x2"), 226);
+    assert_near(with(f, "kernel:K2=0"), 62); /* K1 is left */
+    assert_near(with(f, "kernel:K1=0"), 426);
     assert_path_is_whole(f);
     done(f);
 }
@@ -451,7 +481,8 @@ int main(void)
     /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_and_wait_move_with_the_host), cmocka_unit_test(a_hidden_loader_costs_nothing),
-        cmocka_unit_test(a_stream_waits_for_an_event_of_another), cmocka_unit_test(a_wait_that_was_not_recorded_is_inferred),
+        cmocka_unit_test(a_stream_waits_for_an_event_of_another), cmocka_unit_test(a_stream_that_waits_is_waited_for),
+        cmocka_unit_test(a_wait_that_was_not_recorded_is_inferred),
         cmocka_unit_test(a_delay_that_nothing_explains_is_frozen), cmocka_unit_test(a_full_queue_holds_up_the_host),
         cmocka_unit_test(a_queue_is_of_one_stream), cmocka_unit_test(clocks_that_disagree_make_no_time),
         cmocka_unit_test(a_link_from_later_is_unsound),
