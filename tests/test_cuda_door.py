@@ -154,6 +154,26 @@ class Records(Case):
         self.assertEqual(r.log.delivered()["kernel"], 90000)
         self.assertEqual(r.kernels()["launched_kernel"] + self.lost(r), 90000)
 
+    def test_little_memory(self) -> None:
+        """What does not fit is counted: no kernel is missing silently."""
+        for options in (("--max-memory", "1M"), ("--max-size", "1M")):
+            with self.subTest(options=options):
+                self.folder = self.folder / options[0]
+                r = self.record("launches", 30000, 2, options=options, STANDIN_LAUNCH="0", STANDIN_LATENCY="0", STANDIN_GAP="0")
+                self.assertEqual((r.done.returncode, r.log.misuse(), r.log.delivered()["kernel"]), (0, [], 90000), r.done.stderr)
+                self.assertGreaterEqual(self.lost(r), 90000 - r.kernels()["launched_kernel"])
+                if self.lost(r):
+                    self.assertRegex(r.done.stderr, "(?i)lost")
+
+    def test_some_steps(self) -> None:
+        """Step 5 may lack what was launched before the library was told."""
+        r = self.record("train", "busy", 20, options=("--steps", "5..9"))
+        self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+        of_step = {int(row["step"]): int(row["n"]) for row in r.rows("select step, count(*) as n from kernel where step is not null group by step")}
+        self.assertLessEqual(of_step.pop(5, 0), 40)
+        self.assertEqual(of_step, {n: 40 for n in (6, 7, 8, 9)})
+        self.assertEqual(sum(r.kernels().values()), r.log.delivered()["kernel"])
+
     def test_report_reads_it(self) -> None:
         r = self.record("train", "busy", 20)
         done = subprocess.run([EXE, "report", "--json", "--quiet", *map(str, r.files)], capture_output=True, text=True, timeout=120, check=False)
@@ -374,6 +394,7 @@ class Faults(Case):
         """The job still ends, with its own status."""
         r = self.record("life", "return", STANDIN_HANG="cuptiActivityFlushAll")
         self.assertEqual((r.done.returncode, r.done.stdout), (7, "return\n"), r.done.stderr)
+        self.assertRegex(r.done.stderr, r"(?i)\b(GPU|CUPTI)\b", "what is missing is said")
 
 
 class Injection(Case):

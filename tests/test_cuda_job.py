@@ -84,6 +84,9 @@ class Jobs(unittest.TestCase):
     def test_a_rank_comes_late_to_the_reduction(self) -> None:
         self.planted("late")
 
+    def test_a_rank_comes_late_and_nothing_follows_the_reduction(self) -> None:
+        self.planted("late-end")
+
     def test_nothing_is_wrong(self) -> None:
         """What is said all the same cannot promise more than the device was idle: a crowded machine may stop the host at any time."""
         for cause in ("graph", "busy"):

@@ -47,7 +47,8 @@ PLANTS = (
     Plant("pageable", ("copy-bound",), r"[Pp]ageable"),
     Plant("loader", ("data-loading", "sleep"), r"data|sleep"),
     Plant("allocations", ("allocator",), r"cudaMalloc|cudaFree"),
-    Plant("late", ("straggler",), r"\b3\b", steps=40, ranks=8),
+    Plant("late", ("straggler",), r"\b3\b", ranks=8),
+    Plant("late-end", ("straggler",), r"\b3\b", ranks=8),
     Plant("graph"),
     Plant("busy"),
 )

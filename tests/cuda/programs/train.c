@@ -111,7 +111,7 @@ static void graphs(int fixed)
 }
 
 /* ranks meet in a reduction, and one of them comes late; mended: it does not */
-static void late(int fixed)
+static void reduce_late(int fixed, int has_optimizer)
 {
     if (is_late_rank && !fixed) {
         holdup_phase_push(HOLDUP_PHASE_PREPROCESSING);
@@ -125,8 +125,20 @@ static void late(int fixed)
     launch(&reduce, comm);
     cudaEventRecord(reduced, comm);
     cudaStreamWaitEvent(NULL, reduced, 0);
-    launch(&small, NULL); /* the optimizer */
+    if (has_optimizer)
+        launch(&small, NULL);
     cudaStreamSynchronize(NULL);
+}
+
+static void late(int fixed)
+{
+    reduce_late(fixed, 1);
+}
+
+/* the last that the stream does is to wait for the reduction */
+static void late_end(int fixed)
+{
+    reduce_late(fixed, 0);
 }
 
 /* the caching allocator's cache is emptied each step; mended: memory is kept */
@@ -155,8 +167,9 @@ static void busy(int fixed)
 static const struct {
     const char *name;
     void (*step)(int fixed);
-} causes[] = {{"launches", launches}, {"item", item}, {"pageable", pageable_copy},  {"loader", loader},
-              {"graph", graphs},      {"late", late}, {"allocations", allocations}, {"busy", busy}};
+} causes[] = {{"launches", launches}, {"item", item}, {"pageable", pageable_copy}, {"loader", loader},
+              {"graph", graphs},      {"late", late}, {"late-end", late_end},      {"allocations", allocations},
+              {"busy", busy}};
 
 int main(int argc, char **argv)
 {
