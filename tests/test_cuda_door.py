@@ -100,7 +100,9 @@ class Records(Case):
         nodes = r.rows("select name, graph, graph_node & 4294967295 as node, stream from kernel where graph is not null order by name")
         self.assertEqual([(row["name"], int(row["graph"]), int(row["node"]), int(row["stream"])) for row in nodes], [("node_first", 2, 1, 13),
                                                                                                                      ("node_second", 2, 2, 13)])
-        copies = r.rows("select name, bytes, stream, is_set from memcpy order by start_ns")
+        peer, = r.rows("select bytes, from_device, to_device from memcpy where to_device is not null")
+        self.assertEqual({key: int(value) for key, value in peer.items()}, {"bytes": 444444, "from_device": 0, "to_device": 3})
+        copies = r.rows("select name, bytes, stream, is_set from memcpy where to_device is null order by start_ns")
         self.assertEqual([(int(row["bytes"]), int(row["stream"]), int(row["is_set"])) for row in copies],
                          [(1234560, 13, 0), (765432, 13, 0), (555555, 13, 0), (999424, 13, 1), (111111, 7, 0)])
         for row, words in zip(copies, (("HtoD", "Pinned"), ("DtoH", "Pageable"), ("DtoD",), ("Memset",), ("HtoD", "Pageable"))):
@@ -199,6 +201,26 @@ class Lives(Case):
 
     def test_a_thread_ends_the_job_while_a_kernel_runs(self) -> None:
         self.check(self.record("life", "thread"), 7, "thread\n", {"life_kernel": 20})
+
+    def test_others_launch_while_main_returns(self) -> None:
+        for turn in range(3):
+            with self.subTest(turn=turn):
+                self.folder = self.folder / str(turn)
+                r = self.record("life", "busy")
+                self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (7, "busy\n", []), r.done.stderr)
+                self.assertLessEqual(r.kernels()["life_kernel"] + self.lost(r), 3 * r.log.delivered()["kernel"])
+                self.assertGreaterEqual(r.kernels()["life_kernel"] + self.lost(r), 20)
+
+    def test_forks_while_others_launch(self) -> None:
+        r = self.record("life", "forks")
+        self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (7, "0 bad\nforks\n", []), r.done.stderr)
+        self.assertGreaterEqual(r.kernels()["life_kernel"], 20)
+
+    def test_many_threads_with_a_buffer_each(self) -> None:
+        r = self.record("life", "many-threads", STANDIN_PER_THREAD="1")
+        self.assertEqual((r.done.returncode, r.done.stdout, r.log.misuse()), (7, "many-threads\n", []), r.done.stderr)
+        self.assertEqual(r.log.delivered()["kernel"], 2020)
+        self.assertGreaterEqual(r.kernels()["life_kernel"] + self.lost(r), 2020)
 
     def test_kernels_still_run_at_the_end(self) -> None:
         r = self.record("life", "running")
@@ -328,6 +350,15 @@ class Faults(Case):
                 self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
                 self.assertEqual(sum(r.kernels().values()), r.log.delivered()["kernel"])
                 self.assertGreaterEqual(sum(r.kernels().values()), 61 * 40 - 200)
+
+    def test_kernels_begin_before_their_launch(self) -> None:
+        """Clocks of host and device differ by microseconds: nothing is lost, and who launched what is known."""
+        r = self.record("life", "return", 100, STANDIN_EARLY="40000")
+        self.check(r, 7, "return\n", {"life_kernel": 100})
+        links, = r.rows("select count(*) as n, min(k.dur_ns) as shortest from kernel k join call c on c.id = k.launch where c.name = "
+                        "'cudaLaunchKernel'")
+        self.assertEqual(int(links["n"]), 100)
+        self.assertGreater(int(links["shortest"]), 29000)
 
     def test_a_names_address_gets_another_text(self) -> None:
         self.check(self.record("life", "names"), 7, "names\n",

@@ -50,7 +50,8 @@ class Jobs(unittest.TestCase):
         """Where others take the CPUs, that is what holds the job up: then once more, and again."""
         for turn in range(3):
             plant, answer = self.answer(cause)
-            self.assertEqual({int(row["n"]) for trace in answer.traces for row in recorder.rows(trace, "select count(*) as n from step")}, {plant.steps})
+            self.assertEqual({int(row["n"]) for trace in answer.traces for row in recorder.rows(trace, "select count(*) as n from step")},
+                             {plant.steps})
             ours = answer.of(plant.ids)
             all_of_them = [(f["id"], f["gain_pct"], f["statement"]) for f in answer.findings()]
             crowded = any(f["id"] == "cpu-starved" and f["gain_pct"] > 5 for f in answer.findings())

@@ -13,7 +13,7 @@ from tests.cuda import make_abi, stand, wheels
 from tests.program import SANITIZED, SHARED, skip_loudly
 
 FACTS = SHARED / "oracle/gpu-abi"
-KINDS = "1 2 4 5 8 9 10 36 37 38 49"
+KINDS = "1 2 4 5 8 9 10 17 22 36 37 38 49"
 KERNEL, COPY, SET, RUNTIME, DRIVER, SYNC, MEMORY, STREAM, EVENT = 10, 1, 2, 5, 4, 38, 49, 37, 36
 FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -69,7 +69,8 @@ class Stand(unittest.TestCase):
         for line in (self.folder / "records").read_text().splitlines():
             kind, data, *name = line.split(" ", 2)
             found.append((int(kind), bytes.fromhex(data), name[0] if name else ""))
-        self.assertEqual(Counter(kind for kind, _, _ in found), {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 18, 8: 1, 9: 1, KERNEL: 4, EVENT: 2, STREAM: 1,
+        self.assertEqual(Counter(kind for kind, _, _ in found), {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 19, 17: 1, 22: 1, 8: 1, 9: 1, KERNEL: 4,
+                                                                 EVENT: 2, STREAM: 1,
                                                                  SYNC: 4, MEMORY: 2})
         return found
 
@@ -97,12 +98,14 @@ class Stand(unittest.TestCase):
         self.assertEqual((facts.read(KERNEL, node, "graphId"), facts.read(KERNEL, node, "graphNodeId") & 0xFFFFFFFF), (2, 2))
         self.assertEqual(all_of(COPY, "copyKind", "srcKind", "dstKind", "flags", "bytes", "streamId"),
                          [(1, 2, 3, 1, 1234560, 13), (2, 3, 1, 1, 765432, 13), (8, 3, 3, 1, 555555, 13), (1, 1, 3, 0, 111111, 7)])
+        self.assertEqual(all_of(22, "copyKind", "bytes", "srcDeviceId", "dstDeviceId", "flags"), [(10, 444444, 0, 3, 1)])
+        self.assertEqual(all_of(17, "overheadKind"), [(5 << 16,)])
         self.assertEqual(all_of(SET, "value", "bytes", "streamId"), [(7, 999424, 13)])
         self.assertEqual(Counter(t for t, in all_of(SYNC, "type")), {2: 1, 1: 1, 3: 1, 4: 1})
         self.assertEqual(all_of(MEMORY, "memoryOperationType", "memoryKind", "bytes"), [(1, 3, 4 << 20), (2, 3, 4 << 20)])
         self.assertEqual([c for c, in all_of(DRIVER, "cbid")], [307])
         self.assertEqual(sorted(c for c, in all_of(RUNTIME, "cbid")),
-                         sorted([20, 27, 198, 134, 211, 135, 147, 41, 41, 41, 51, 135, 137, 31, 311, 131, 165, 22]))
+                         sorted([20, 27, 198, 134, 211, 135, 147, 41, 41, 41, 161, 51, 135, 137, 31, 311, 131, 165, 22]))
         launch, = (r for k, r, _ in found if k == RUNTIME and facts.read(RUNTIME, r, "cbid") == 211)
         self.assertEqual(facts.read(RUNTIME, launch, "correlationId"), facts.read(KERNEL, plain, "correlationId"))
         self.assertLess(facts.read(RUNTIME, launch, "start"), facts.read(KERNEL, plain, "start") + 20000)
@@ -121,7 +124,7 @@ class Stand(unittest.TestCase):
                 self.check(cuda)
 
     def test_own_records_without_any_table(self) -> None:
-        self.assertEqual(len(self.listen(stand.OWN)), 39)
+        self.assertEqual(len(self.listen(stand.OWN)), 42)
 
     def test_misuse_is_written_down(self) -> None:
         """CUPTI without libcuda: the listener opens it by force."""

@@ -393,6 +393,7 @@ enum {
     CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020 = 137,
     CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 138,
     CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020 = 147,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000 = 161,
     CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 = 164,
     CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 = 165,
     CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000 = 171,

@@ -7,6 +7,8 @@
  *     STANDIN_FAULT=cuptiSubscribe=39,cuptiActivityEnable:10=35      what calls answer; ":10" with this first argument only
  *     STANDIN_DROP=7            of each kind of device work, the 7th, 14th ... is dropped and counted
  *     STANDIN_LATE=50           buffers are delivered 50 ms after they are full, or at the next flush but one, the last first
+ *     STANDIN_PER_THREAD=1      each thread has a buffer of its own, as is usual from 13.0 on
+ *     STANDIN_EARLY=9000        device times are so many ns too early: kernels begin before they were launched
  *     STANDIN_SHUFFLE=1         records of a buffer in reverse order
  *     STANDIN_NO_TIME=5         each 5th kernel has no times
  *     STANDIN_SLOW_FLUSH=300    each flush takes this long, ms
@@ -157,6 +159,7 @@ static const struct {
     RUNTIME_CALL(cudaEventSynchronize_v3020),
     RUNTIME_CALL(cudaEventQuery_v3020),
     RUNTIME_CALL(cudaStreamWaitEvent_v3020),
+    RUNTIME_CALL(cudaMemcpyPeerAsync_v4000),
     RUNTIME_CALL(cudaDeviceReset_v3020),
     RUNTIME_CALL(cudaDeviceSynchronize_v3020),
     RUNTIME_CALL(cudaProfilerStart_v4000),
@@ -186,10 +189,11 @@ typedef struct {
     uint64_t node;
 } slot;
 
-enum { CALLS = 1024, SLOTS = 8192 };
+enum { CALLS = 1024, SLOTS = 8192, THREADS = 1024 };
 
 static pthread_mutex_t            lock = PTHREAD_MUTEX_INITIALIZER;
-static buffer                    *filling, *pending; /* pending: the youngest first */
+static buffer                    *fillings[THREADS]; /* the one, or one for each thread */
+static buffer                    *pending;           /* the youngest first */
 static buffer                    *delivered;         /* until the process ends: GetNextRecord looks here */
 static buffer                    *held;              /* full, with holes */
 static slot                       slots[SLOTS];
@@ -205,6 +209,7 @@ static bool                       latencies;
 static pid_t                      owner;
 static const standin_device      *device;
 static bool                       attached;
+static __thread uint32_t          own_place; /* in fillings; 0: none yet */
 static __thread int               in_request, in_complete;
 static __thread const standin_op *current; /* what this thread makes a record of */
 
@@ -258,7 +263,7 @@ static void say(const char *format, ...)
 
 /* read once: records are many */
 static struct {
-    int drop, late, shuffle, no_time, slots, slow_flush, steal, strange, version;
+    int drop, early, late, per_thread, shuffle, no_time, slots, slow_flush, steal, strange, version;
 } wish;
 
 static int setting(const char *name)
@@ -271,7 +276,9 @@ static int setting(const char *name)
 __attribute__((constructor)) static void read_wishes(void)
 {
     wish.drop = setting("STANDIN_DROP");
+    wish.early = setting("STANDIN_EARLY");
     wish.late = setting("STANDIN_LATE");
+    wish.per_thread = setting("STANDIN_PER_THREAD");
     wish.shuffle = setting("STANDIN_SHUFFLE");
     wish.no_time = setting("STANDIN_NO_TIME");
     wish.slots = setting("STANDIN_SLOTS");
@@ -410,6 +417,20 @@ static void turn_round(buffer *b)
     }
     free(copy);
 }
+
+/* Where this thread finds its buffer, or its slot of one. */
+static buffer **filling_of_thread(void)
+{
+    static uint32_t threads;
+
+    if (!wish.per_thread)
+        return &fillings[0];
+    if (!own_place)
+        own_place = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) % THREADS;
+    return &fillings[own_place];
+}
+
+#define filling (*filling_of_thread())
 
 /* Takes the buffer that is being filled away; the lock is held. */
 static buffer *close_buffer(void)
@@ -947,6 +968,10 @@ static void took(const standin_op *op)
         return;
     renew_clock();
     own.thread = thread_ids == 1 ? op->thread : op->thread + 1000000000U;
+    if (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_SET) {
+        own.start -= wish.early;
+        own.end -= wish.early;
+    }
     current = &own;
     of[op->kind](&own);
     current = NULL;
@@ -1272,7 +1297,7 @@ API CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t milliseconds)
 
 API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
 {
-    buffer *b;
+    buffer *b = NULL;
 
     BEGIN(flag);
     if (in_request || in_complete)
@@ -1281,9 +1306,20 @@ API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
         usleep((useconds_t)wish.slow_flush * 1000);
     device->report();
     pthread_mutex_lock(&lock);
-    b = filling && filling->holes && !flag ? NULL : close_buffer();
-    if (b)
-        b->next = NULL;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        const uint32_t was = own_place;
+        buffer        *closed;
+
+        own_place = i;
+        closed = !filling || (filling->holes && !flag) ? NULL : close_buffer();
+        own_place = was;
+        if (closed) {
+            closed->next = b;
+            b = closed;
+        }
+        if (!wish.per_thread)
+            break;
+    }
     if (!b && flag && pending) { /* a forced flush brings all, the youngest first */
         b = pending;
         pending = NULL;

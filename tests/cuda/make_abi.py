@@ -18,7 +18,7 @@ ADDRESSES = ("overheadData", "pAccessPolicyWindow", "reserved0")
 RUNTIME = {"cudaSetDevice_v3020": 16, "cudaGetDevice_v3020": 17, "cudaMalloc_v3020": 20, "cudaFree_v3020": 22, "cudaHostAlloc_v3020": 27,
            "cudaMemcpy_v3020": 31,
            "cudaMemcpyAsync_v3020": 41, "cudaMemsetAsync_v3020": 51, "cudaStreamSynchronize_v3020": 131, "cudaEventCreateWithFlags_v3020": 134,
-           "cudaEventRecord_v3020": 135, "cudaEventSynchronize_v3020": 137, "cudaEventQuery_v3020": 138, "cudaStreamWaitEvent_v3020": 147,
+           "cudaEventRecord_v3020": 135, "cudaEventSynchronize_v3020": 137, "cudaEventQuery_v3020": 138, "cudaStreamWaitEvent_v3020": 147, "cudaMemcpyPeerAsync_v4000": 161,
            "cudaDeviceReset_v3020": 164,
            "cudaDeviceSynchronize_v3020": 165, "cudaProfilerStart_v4000": 171, "cudaProfilerStop_v4000": 172, "cudaStreamCreateWithFlags_v5000": 198,
            "cudaLaunchKernel_v7000": 211, "cudaGraphLaunch_v10000": 311}

@@ -48,7 +48,7 @@ typedef struct {
     uint32_t    value;
     uint32_t    cbid, thread, result;
     uint32_t    sync_type, event, peer; /* OP_OVERHEAD: sync_type is the overhead's kind */
-    uint64_t    sync_id; /* of one recording of an event */
+    uint64_t    sync_id;                /* of one recording of an event */
     uint64_t    address;
     uint32_t    memory_kind, memory_op;
     int32_t     priority;

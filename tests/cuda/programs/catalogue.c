@@ -34,6 +34,7 @@ int main(void)
     cudaMemcpyAsync(memory, pinned, 1234560, cudaMemcpyHostToDevice, side);
     cudaMemcpyAsync(pageable, memory, 765432, cudaMemcpyDeviceToHost, side);
     cudaMemcpyAsync(memory, memory, 555555, cudaMemcpyDeviceToDevice, side);
+    cudaMemcpyPeerAsync(memory, 3, memory, 0, 444444, side);
     cudaMemsetAsync(memory, 7, 999424, side);
     cudaEventRecord(ready, side);
     cudaEventSynchronize(ready);

@@ -248,6 +248,73 @@ static int way_threads(void)
     return finish("threads");
 }
 
+static void *launch_on(void *stream)
+{
+    for (;;)
+        cudaLaunchKernel(&kernel, (dim3){4, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream);
+    return NULL;
+}
+
+static void start_launching(int threads)
+{
+    for (int i = 0; i < threads; i++) {
+        cudaStream_t s;
+        pthread_t    thread;
+
+        cudaStreamCreateWithFlags(&s, 1);
+        pthread_create(&thread, NULL, launch_on, s);
+    }
+}
+
+/* main returns while others launch */
+static int way_busy(void)
+{
+    start_launching(3);
+    usleep(400000);
+    return finish("busy");
+}
+
+/* children are forked all the time while others launch; each of them allocates, writes and leaves */
+static int way_forks(void)
+{
+    int bad = 0;
+
+    start_launching(2);
+    for (int i = 0; i < 60; i++) {
+        int         status;
+        const pid_t child = fork();
+
+        if (child == 0) {
+            char *memory = malloc(100000);
+
+            memset(memory, i, 100000);
+            cudaSetDevice(0);
+            if (i % 2)
+                exit(5);
+            _exit(5);
+        }
+        waitpid(child, &status, 0);
+        bad += WEXITSTATUS(status) != 5;
+        usleep(3000);
+    }
+    printf("%d bad\n", bad);
+    return finish("forks");
+}
+
+/* many threads, each with a buffer of its own where the library has it so */
+static int way_many_threads(void)
+{
+    pthread_t thread[200];
+
+    kernels = 20;
+    for (int i = 0; i < 200; i++)
+        pthread_create(&thread[i], NULL, launch_half, NULL);
+    for (int i = 0; i < 200; i++)
+        pthread_join(thread[i], NULL);
+    cudaDeviceSynchronize();
+    return finish("many-threads");
+}
+
 static const struct {
     const char *name;
     int (*end)(void);
@@ -256,7 +323,8 @@ static const struct {
             {"thread", way_thread},   {"reset", way_reset},     {"late", way_late},
             {"fork", way_fork},       {"exec", way_exec},       {"spawn", way_spawn},
             {"forever", way_forever}, {"on", way_on},           {"names", way_names},
-            {"range", way_range},     {"threads", way_threads}, {"fork-quick", way_fork_quick}};
+            {"range", way_range},     {"threads", way_threads}, {"fork-quick", way_fork_quick},
+            {"busy", way_busy},       {"forks", way_forks},     {"many-threads", way_many_threads}};
 
 int main(int argc, char **argv)
 {
