@@ -15,7 +15,7 @@ help:
 	@echo 'make demo      build, and explain a training run that comes with the project (2 minutes on a fresh machine)'
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
-	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI and two of the driver, fetched from PyPI and Debian (300 MB)'
+	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI and two of the driver, fetched (200 MB)'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'

@@ -118,6 +118,13 @@ class Records(Case):
         self.assertEqual([row["call"] for row in launched], ["cudaLaunchKernel", "cudaGraphLaunch", "cudaGraphLaunch", "cuLaunchKernel"])
         self.assertTrue(all(int(row["before"]) for row in launched))
         self.assertEqual(len({row["tid"] for row in launched}), 1)
+        overhead = r.rows("select name, dur_ns from slice where kind = 'overhead'")
+        self.assertEqual([row["name"] for row in overhead], ["Lazy Function Loading"])
+        self.assertAlmostEqual(int(overhead[0]["dur_ns"]), 400000, delta=1000)
+        device, = r.rows("select name, memory_bytes, sm_count, major, minor from device")
+        self.assertEqual(list(map(str, device.values())), ["Stand-in A100", str(80 << 30), "108", "8", "0"])
+        self.assertEqual(Counter(row["name"] for row in r.rows("select name from slice where kind = 'sync'")),
+                         {"Stream Wait Event": 1, "Event Sync": 1, "Stream Sync": 1, "Context Sync": 1})
         waits = {row["name"] for row in r.rows("select name from call where waits")}
         self.assertLessEqual({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}, waits)
         self.assertEqual(self.lost(r), 0)

@@ -209,7 +209,9 @@ static bool                       latencies;
 static pid_t                      owner;
 static const standin_device      *device;
 static bool                       attached;
-static __thread uint32_t          own_place; /* in fillings; 0: none yet */
+static __thread bool              is_single;  /* this call was enabled by its own number */
+static __thread uint64_t          call_start; /* of the call that this thread is in */
+static __thread uint32_t          own_place;  /* in fillings; 0: none yet */
 static __thread int               in_request, in_complete;
 static __thread const standin_op *current; /* what this thread makes a record of */
 
@@ -356,8 +358,10 @@ static void read_anchor(int which)
 /* A line through two readings that are at least 2 ms apart. */
 static void start_clock(void)
 {
+    const struct timespec t = {0, 2000000};
+
     read_anchor(0);
-    usleep(2000);
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL); /* past the C library: it is no sleep of the program's */
     read_anchor(1);
 }
 
@@ -585,7 +589,7 @@ static void append(int kind, const void *record)
     buffer      *full = NULL;
 
     pthread_mutex_lock(&lock);
-    if (!requested || !enabled[kind]) {
+    if (!requested || (!enabled[kind] && !is_single)) {
         pthread_mutex_unlock(&lock);
         return;
     }
@@ -775,13 +779,14 @@ static uint32_t this_thread(void)
     return thread_ids == 1 ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
 }
 
-static void took_call(const standin_op *op)
+/* Calls are timed by the callback itself, as the real one does it. */
+static void took_call(const standin_op *op, uint64_t start, uint64_t end)
 {
     CUpti_ActivityAPI space, *r = fresh(&space, op->kind);
 
     r->cbid = op->cbid;
-    r->start = to_profiler(op->start);
-    r->end = to_profiler(op->end);
+    r->start = start;
+    r->end = end;
     r->processId = (uint32_t)getpid();
     r->threadId = op->thread;
     r->correlationId = op->correlation;
@@ -1010,25 +1015,24 @@ static uint32_t call_begins(int domain, uint32_t cbid, const char *name, const c
                            : 0;
 
     call_back(domain, cbid, name, kernel, n, 0);
+    if (n)
+        call_start = profiler_clock();
     return n;
 }
 
 static void call_ends(int domain, uint32_t cbid, const char *name, uint32_t correlation, int64_t start, uint32_t result)
 {
+    (void)start;
     if (correlation && is_recorded(domain, cbid)) {
-        const bool was = enabled[domain == CB_DRIVER ? OP_DRIVER : OP_RUNTIME];
-        standin_op op = {.kind = domain == CB_DRIVER ? OP_DRIVER : OP_RUNTIME,
-                         .cbid = cbid,
-                         .start = start,
-                         .end = now_ns(),
-                         .thread = this_thread(),
-                         .correlation = correlation,
-                         .result = result};
+        const standin_op op = {.kind = domain == CB_DRIVER ? OP_DRIVER : OP_RUNTIME,
+                               .cbid = cbid,
+                               .thread = this_thread(),
+                               .correlation = correlation,
+                               .result = result};
 
-        renew_clock();
-        enabled[op.kind] = true;
-        took_call(&op);
-        enabled[op.kind] = was;
+        is_single = true;
+        took_call(&op, call_start, profiler_clock());
+        is_single = false;
     }
     call_back(domain, cbid, name, NULL, correlation, 1);
 }
