@@ -32,8 +32,13 @@ static void *find(const char *name)
     return f;
 }
 
+/* As cheap as holdup's: the costs of the two are compared. */
 static uint64_t clock_now(void)
 {
+#ifdef __x86_64__
+    if (!out)
+        return __builtin_ia32_rdtsc();
+#endif
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
