@@ -4,6 +4,7 @@
 The driver, the device and libcupti are stand-ins (tests/cuda); what they saw is compared with what the trace holds."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import signal
@@ -117,7 +118,9 @@ class Records(Case):
                           "k.launch order by k.start_ns")
         self.assertEqual([row["call"] for row in launched], ["cudaLaunchKernel", "cudaGraphLaunch", "cudaGraphLaunch", "cuLaunchKernel"])
         self.assertTrue(all(int(row["before"]) for row in launched))
-        self.assertEqual(len({row["tid"] for row in launched}), 1)
+        self.assertEqual({int(row["tid"]) for row in launched}, {int(r.log.lines[0].split()[0])})
+        has_events = wheels.VERSIONS[stand.OWN_CUDA if cuda == stand.OWN else cuda].api >= 20        # before, there is no such kind of record
+        self.assertEqual(self.events_waited_for(r), {7: (13, 7, 6), 14: (13, 13, 13)} if has_events else {})
         overhead = r.rows("select name, dur_ns from slice where kind = 'overhead'")
         self.assertEqual([row["name"] for row in overhead], ["Lazy Function Loading"])
         self.assertAlmostEqual(int(overhead[0]["dur_ns"]), 400000, delta=1000)
@@ -128,6 +131,13 @@ class Records(Case):
         waits = {row["name"] for row in r.rows("select name from call where waits")}
         self.assertLessEqual({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}, waits)
         self.assertEqual(self.lost(r), 0)
+
+    def events_waited_for(self, r: stand.Recording) -> dict[int, tuple[int, int, int]]:
+        """By the correlation of the call that waits: its stream, the one waited for, and the call that recorded the event, the later of two."""
+        out = r.folder / "exported.json"
+        subprocess.run([EXE, "export", r.files[0], "--format", "chrome", "-q", "-o", out], check=True, timeout=60)
+        waits = [e["args"] for e in json.loads(out.read_text())["traceEvents"] if e.get("cat") == "cuda_sync" and "wait_on_stream" in e["args"]]
+        return {a["correlation"]: (a["stream"], a["wait_on_stream"], a["wait_on_cuda_event_record_corr_id"]) for a in waits}
 
     def test_without_the_vendors_headers(self) -> None:
         self.catalogue(stand.OWN)
@@ -140,7 +150,9 @@ class Records(Case):
     def test_the_thread_is_the_one_that_called(self) -> None:
         r = self.record("life", "threads", 40)
         self.check(r, 7, "threads\n", {"life_kernel": 40 + 80})
-        self.assertEqual(len(r.rows("select distinct tid from call where name = 'cudaLaunchKernel'")), 5)
+        tids = {int(row["tid"]) for row in r.rows("select distinct tid from call where name = 'cudaLaunchKernel'")}
+        self.assertEqual((len(tids), int(r.log.lines[0].split()[0]) in tids), (5, True))
+        self.assertLessEqual(tids, {int(row["tid"]) for row in r.rows("select tid from track where type = 'host'")})
         self.assertEqual(len(r.rows("select distinct stream from kernel")), 5)
 
     def test_times_of_device_and_host_are_on_one_clock(self) -> None:

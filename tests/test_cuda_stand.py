@@ -69,9 +69,10 @@ class Stand(unittest.TestCase):
         for line in (self.folder / "records").read_text().splitlines():
             kind, data, *name = line.split(" ", 2)
             found.append((int(kind), bytes.fromhex(data), name[0] if name else ""))
-        self.assertEqual(Counter(kind for kind, _, _ in found), {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 19, 17: 1, 22: 1, 8: 1, 9: 1, KERNEL: 4,
-                                                                 EVENT: 2, STREAM: 1,
-                                                                 SYNC: 4, MEMORY: 2})
+        expected = {COPY: 4, SET: 1, DRIVER: 1, RUNTIME: 19, 17: 1, 22: 1, 8: 1, 9: 1, KERNEL: 4, EVENT: 2, STREAM: 1, SYNC: 4, MEMORY: 2}
+        if version.api < 20:
+            del expected[EVENT]         # refused, as by the real one
+        self.assertEqual(Counter(kind for kind, _, _ in found), expected)
         return found
 
     def check(self, cuda: str) -> None:

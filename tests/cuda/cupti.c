@@ -1216,7 +1216,7 @@ API CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
     BEGIN(kind);
     if (kind == 3)
         say("MISUSE kind 3 makes kernels wait for each other");
-    if ((unsigned)kind >= OP_KINDS)
+    if ((unsigned)kind >= OP_KINDS || ((int)kind == OP_EVENT && CUDA_VERSION < 12020))
         return CUPTI_ERROR_INVALID_KIND;
     if (kinds[kind].size == 0)
         say("kind %d is enabled, and has no records here", (int)kind);
