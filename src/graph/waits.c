@@ -130,8 +130,8 @@ static uint32_t of_record(const hu_building *b, const hu_map *calls, const hu_sy
 }
 
 /*
- * Of what a stream waits for by events since its last work `op` was launched, the operation that ended last, if it ended after
- * that; HU_NONE.  A call that waits for the stream waits for it, too.
+ * Of what a stream waits for by events since its last work `op` was launched, the operation that ended last, if it ended
+ * after that; HU_NONE.  A call that waits for the stream waits for it, too.
  */
 static uint32_t awaited(const hu_building *b, uint32_t stream, uint32_t op, uint32_t node)
 {
