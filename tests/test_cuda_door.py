@@ -4,6 +4,7 @@
 The driver, the device and libcupti are stand-ins (tests/cuda); what they saw is compared with what the trace holds."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -59,9 +60,14 @@ class Case(unittest.TestCase):
     def start(self, way: str, options: tuple[str, ...] = (), **env: str) -> subprocess.Popen[str]:
         """The job under `holdup run`, as soon as it has said its way."""
         command = [EXE, "run", "--no-report", *options, "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
-        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stand.environment(self.folder, stand.cupti(),
-                                                                                                                         **env))
-        self.addCleanup(job.kill)
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                               env=stand.environment(self.folder, stand.cupti(), **env))
+
+        def end_all() -> None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)      # the recorder and the job
+
+        self.addCleanup(end_all)
         assert job.stdout
         self.assertEqual(job.stdout.readline(), f"{way}\n")
         return job
