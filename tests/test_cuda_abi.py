@@ -11,13 +11,13 @@ from tests.test_cuda_stand import Layouts
 
 FACTS = SHARED / "oracle/gpu-abi"
 # of each row's first word: the kinds whose records it is read in
-KINDS = {"KERNEL": (10,), "COPY": (1, 22), "PEER": (22,), "FILL": (2,), "CALL": (4, 5), "WAIT": (38,), "EVENT": (36,), "COST": (17,), "GRAPH": (51,),
+KINDS = {"KERNEL": (10,), "COPY": (1,), "PEER": (22,), "FILL": (2,), "CALL": (4, 5), "WAIT": (38,), "EVENT": (36,), "COST": (17,), "GRAPH": (51,),
          "MEMORY": (49,), "CONTEXT": (9,), "STREAM": (37,), "DEVICE": (8,), "NODE": (56,), "HOST": (58,)}
 # what the field is called there; by default all words but the first
 NAMES = {
     "KERNEL_REGISTERS": "registersPerThread", "KERNEL_STATIC_SHARED": "staticSharedMemory", "KERNEL_DYNAMIC_SHARED": "dynamicSharedMemory",
     "KERNEL_NODE": "graphNodeId", "COPY_KIND": "copyKind", "COPY_FROM": "srcKind", "COPY_TO": "dstKind", "COPY_NODE": "graphNodeId",
-    "PEER_FROM_DEVICE": "srcDeviceId", "PEER_TO_DEVICE": "dstDeviceId", "PEER_NODE": "graphNodeId", "FILL_MEMORY": "memoryKind",
+    "PEER_KIND": "copyKind", "PEER_FROM": "srcKind", "PEER_TO": "dstKind", "PEER_FROM_DEVICE": "srcDeviceId", "PEER_TO_DEVICE": "dstDeviceId", "PEER_NODE": "graphNodeId", "FILL_MEMORY": "memoryKind",
     "FILL_NODE": "graphNodeId",
     "CALL_CBID": "cbid", "CALL_THREAD": "threadId", "CALL_RESULT": "returnValue", "WAIT_TYPE": "type", "WAIT_EVENT": "cudaEventId",
     "WAIT_SYNC": "cudaEventSyncId", "EVENT_ID": "eventId", "EVENT_SYNC": "cudaEventSyncId", "COST_KIND": "overheadKind", "COST_OBJECT": "objectKind",
@@ -28,8 +28,6 @@ NAMES = {
     "DEVICE_ID": "id", "NODE_ID": "graphNodeId",
 }
 IDS = ("device", "context", "stream", "correlation", "graph", "thread")
-# in both kinds of copies these stand elsewhere, and are not read in one of them
-ONLY = {"COPY_CORRELATION": (1,), "COPY_NODE": (1,), "COPY_GRAPH": (1,)}
 
 
 def name_of(row: str) -> str:
@@ -41,11 +39,35 @@ def name_of(row: str) -> str:
     return re.sub(r"_([a-z])", lambda m: m[1].upper(), rest)
 
 
+# the second interface: prefixes of field names, and those that differ from the first one's in more than their spelling
+GROUPS = {"KERNEL": "KERNEL", "COPY": "MEMCPY", "PEER": "MEMCPY2", "FILL": "MEMSET", "CALL": "API", "WAIT": "SYNCHRONIZATION", "EVENT": "CUDA_EVENT",
+          "COST": "OVERHEAD", "GRAPH": "GRAPH_TRACE", "MEMORY": "MEMORY", "CONTEXT": "CONTEXT", "STREAM": "STREAM", "DEVICE": "DEVICE",
+          "NODE": "GRAPH_HOST_NODE", "HOST": "HOST_LAUNCH"}
+RENAMED = {"KERNEL_PRIORITY": "LAUNCH_PRIORITY", "MEMORY_OPERATION": "OPERATION_TYPE", "COST_THREAD": "THREAD_ID"}
+
+
+def number_name(row: str) -> str:
+    return RENAMED.get(row) or re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name_of(row)).upper()
+
+
+def field_numbers(header: str) -> dict[str, int]:
+    numbers = {}
+    plain = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    for body in re.findall(r"typedef enum\s*\{([^}]*)\}", plain):
+        names = [word.split("=")[0].strip() for word in body.split(",") if word.strip()]
+        numbers.update({name: k for k, name in enumerate(names) if "_FIELD_" in name})
+    return numbers
+
+
 class Table(unittest.TestCase):
+    def table(self) -> list[tuple[str, int, int, int, int]]:
+        """Name, offset, bytes, the version of the interface since which it is there, and its number in the second interface."""
+        text = (ROOT / "src/inject/cupti_fields.h").read_text()
+        found = re.findall(r"\bF\((\w+),\s+\w+,\s+(\d+),\s+(\d),\s+(\d+),\s+(-?\d+)\)", text)
+        return [(name, int(offset), int(size), int(since), int(number)) for name, offset, size, since, number in found]
+
     def rows(self) -> list[tuple[str, int, int, int]]:
-        """Name, offset, bytes, and the version of the interface since which it is there."""
-        text = (ROOT / "src/inject/cupti_records.c").read_text()
-        return [(name, int(offset), int(size), int(since)) for name, offset, size, since in re.findall(r"\bF\((\w+), (\d+), (\d), (\d+)\)", text)]
+        return [row[:4] for row in self.table()]
 
     def test_every_field_of_every_version(self) -> None:
         if not FACTS.is_dir():
@@ -57,7 +79,7 @@ class Table(unittest.TestCase):
         for cuda, version in wheels.VERSIONS.items():
             facts = Layouts(cuda)
             for row, offset, size, since in rows:
-                kinds = ONLY.get(row, KINDS[row.partition("_")[0]])
+                kinds = KINDS[row.partition("_")[0]]
                 if version.api < since:
                     continue
                 for kind in kinds:
@@ -74,10 +96,27 @@ class Table(unittest.TestCase):
             raise unittest.SkipTest("no tables")
         for row, _, _, since in self.rows():
             for cuda, version in wheels.VERSIONS.items():
-                for kind in ONLY.get(row, KINDS[row.partition("_")[0]]):
+                for kind in KINDS[row.partition("_")[0]]:
                     facts = Layouts(cuda) if version.api < since else None
                     if facts and kind in facts.record:
                         self.assertNotIn(name_of(row), facts.fields[facts.record[kind]], f"{row} {cuda}")
+
+    def test_numbers_of_the_second_interface(self) -> None:
+        """The place of each field's name in the enumerations of the vendor's headers."""
+        compared = 0
+        for cuda in (c for c, v in wheels.VERSIONS.items() if v.api >= 130300):
+            folder = wheels.fetch(cuda)
+            if not folder:
+                continue
+            numbers = field_numbers((folder / "include/cupti_activity.h").read_text())
+            for row, _, _, _, number in self.table():
+                group = row.partition("_")[0]
+                with self.subTest(cuda=cuda, row=row):
+                    self.assertEqual(number, numbers.get(f"{GROUPS[group]}_FIELD_{number_name(row)}", -1))
+                    compared += 1
+        if not compared:
+            skip_loudly("no headers of CUPTI 13.3 or later: numbers of its second interface were not compared")
+            raise unittest.SkipTest("no headers")
 
     def test_versions_are_those_of_the_headers(self) -> None:
         """What cuptiGetVersion answers, by the headers that are there."""
