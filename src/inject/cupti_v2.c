@@ -150,8 +150,8 @@ static int attach(void)
 
 /* recording */
 
-/* Of the driver's calls those that we want, of the runtime's all that are no noise.  13.3 cannot tell them apart: the decoder
- * leaves out the others. */
+/* Of the driver's calls those that we want, of the runtime's all that are no noise.  13.3 cannot tell them apart: there the
+ * decoder leaves out the others. */
 static size_t choose_calls(int kind, uint32_t *cbids)
 {
     size_t n = 0;

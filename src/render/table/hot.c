@@ -70,7 +70,8 @@ static bool has(const hu_rank *rank)
 /* clang-format off */
 const hu_view hu_view_hot = {
     .word = "hot", .key = "cpu_samples", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no CPU samples were recorded: holdup run --sample=HZ, nsys profile --sample=process-tree",
+    .n_tables = HU_COUNT(tables), .has = has,
+    .nothing = "no CPU samples were recorded: holdup run --sample=HZ, nsys profile --sample=process-tree",
     .about = "functions by CPU samples",
 };
 /* clang-format on */

@@ -642,7 +642,8 @@ static bool has(const hu_rank *rank)
 /* clang-format off */
 const hu_view hu_view_memory = {
     .word = "memory", .key = "memory", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no allocations were recorded: profile(profile_memory=True), nsys profile --cuda-memory-usage=true",
+    .n_tables = HU_COUNT(tables), .has = has,
+    .nothing = "no allocations were recorded: profile(profile_memory=True), nsys profile --cuda-memory-usage=true",
     .about = "memory: peak and who held it, failures, free pieces, growth per step",
 };
 /* clang-format on */
