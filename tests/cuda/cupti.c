@@ -18,6 +18,8 @@
  *     STANDIN_SLOTS=1           a launch takes the place of its record, which is incomplete until the work is over; buffers with such
  *                               places are kept back, except by a forced flush, and reading stops at the first of them
  *     STANDIN_STEAL=3           after 3 buffers, another profiler takes the callbacks
+ *
+ * With -DSECOND it also has the second interface (cupti_v2.h); who used one of them is refused by the other.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -220,6 +222,7 @@ static void                             *subscriber_user;
 static CUpti_BuffersCallbackRequestFunc  requested;
 static CUpti_BuffersCallbackCompleteFunc completed;
 static CUpti_TimestampCallbackFunc       clock_of;
+static int                               interface_used; /* 1, 2; 0: none yet */
 
 /* two readings of both clocks, for the line between them */
 typedef struct {
@@ -229,6 +232,22 @@ typedef struct {
 
 static reading          anchor[2];
 static __thread reading line[2]; /* this thread's copy */
+
+#ifdef SECOND
+#include "cupti_v2.h"
+#else
+static size_t                         bytes_of(int kind)
+{
+    return kinds[kind].size;
+}
+
+static const void *packed(int kind, const void *record, uint8_t *space)
+{
+    (void)kind;
+    (void)space;
+    return record;
+}
+#endif
 
 static int64_t now_ns(void)
 {
@@ -415,9 +434,9 @@ static void turn_round(buffer *b)
     for (size_t from = 0; from < b->used;) {
         const uint32_t kind = *(const uint32_t *)(copy + from);
 
-        at -= kinds[kind].size;
-        memcpy(b->bytes + at, copy + from, kinds[kind].size);
-        from += kinds[kind].size;
+        at -= bytes_of((int)kind);
+        memcpy(b->bytes + at, copy + from, bytes_of((int)kind));
+        from += bytes_of((int)kind);
     }
     free(copy);
 }
@@ -528,7 +547,7 @@ static buffer *make_room(size_t size)
 /* Work was launched: its record has a place from now on. */
 static void launched(const standin_op *op)
 {
-    const size_t size = kinds[op->kind].size;
+    const size_t size = bytes_of(op->kind);
     buffer      *full = NULL;
 
     if (!wish.slots || !enabled[op->kind])
@@ -574,7 +593,7 @@ static bool fill_slot(int kind, const void *record, buffer **full)
             say("lost a record that was incomplete when its buffer went");
             return true;
         }
-        memcpy(s.in->bytes + s.at, record, kinds[kind].size);
+        memcpy(s.in->bytes + s.at, record, bytes_of(kind));
         s.in->of_kind[kind]++;
         if (--s.in->holes == 0)
             *full = release(s.in);
@@ -583,9 +602,11 @@ static bool fill_slot(int kind, const void *record, buffer **full)
     return false;
 }
 
-static void append(int kind, const void *record)
+static void append(int kind, const void *whole)
 {
-    const size_t size = kinds[kind].size;
+    uint8_t      space[1024];
+    const void  *record = packed(kind, whole, space);
+    const size_t size = bytes_of(kind);
     buffer      *full = NULL;
 
     pthread_mutex_lock(&lock);
@@ -1050,6 +1071,24 @@ static void resource(uint32_t cbid, void *context, void *stream, const void *des
     subscriber(subscriber_user, (CUpti_CallbackDomain)CB_RESOURCE, cbid, &data);
 }
 
+/* Functions of the first interface that the second one refuses. */
+static bool is_refused(const char *call)
+{
+    static const char *const names[] = {"cuptiActivityRegisterCallbacks",
+                                        "cuptiActivityRegisterTimestampCallback",
+                                        "cuptiActivityEnable",
+                                        "cuptiActivityEnableAndDump",
+                                        "cuptiActivityDisable",
+                                        "cuptiActivityGetNumDroppedRecords",
+                                        "cuptiActivityEnableRuntimeApi",
+                                        "cuptiActivityEnableDriverApi"};
+
+    for (size_t i = 0; interface_used == 2 && i < sizeof names / sizeof *names; i++)
+        if (strcmp(call, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Is a device there?  Asked by every call. */
 static CUptiResult ready(const char *call, long argument)
 {
@@ -1086,6 +1125,10 @@ static CUptiResult ready(const char *call, long argument)
     }
     if (!device || device->devices() == 0)
         return no_driver();
+    if (is_refused(call)) {
+        say("MISUSE %s beside the second interface", call);
+        return CUPTI_ERROR_NOT_COMPATIBLE;
+    }
     say("%s %ld", call, argument);
     return CUPTI_SUCCESS;
 }
@@ -1126,13 +1169,18 @@ API CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 API CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc call, void *user)
 {
     BEGIN(0);
-    if (subscriber)
+    if (subscriber || interface_used == 2)
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    interface_used = 1;
     subscriber = call;
     subscriber_user = user;
     *handle = (CUpti_SubscriberHandle)(uintptr_t)&subscriber;
     return CUPTI_SUCCESS;
 }
+
+#ifdef SECOND
+static void forget_second(void);
+#endif
 
 API CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
@@ -1141,6 +1189,9 @@ API CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
         return CUPTI_ERROR_INVALID_PARAMETER;
     subscriber = NULL;
     memset(calls_back, 0, sizeof calls_back);
+#ifdef SECOND
+    forget_second();
+#endif
     return CUPTI_SUCCESS;
 }
 
@@ -1179,6 +1230,7 @@ API CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackReq
     BEGIN(0);
     if (!request || !complete)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    interface_used = 1;
     requested = request;
     completed = complete;
     return CUPTI_SUCCESS;
@@ -1351,11 +1403,8 @@ API CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
     return CUPTI_SUCCESS;
 }
 
-API CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *number)
+static CUptiResult tell_drops(size_t *number)
 {
-    (void)context;
-    (void)stream;
-    BEGIN(0);
     if (in_complete || in_request)
         say("MISUSE drops are counted inside of a callback about buffers");
     pthread_mutex_lock(&lock);
@@ -1367,13 +1416,20 @@ API CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, ui
     return CUPTI_SUCCESS;
 }
 
-API CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, CUpti_Activity **record)
+API CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *number)
+{
+    (void)context;
+    (void)stream;
+    BEGIN(0);
+    return tell_drops(number);
+}
+
+static CUptiResult next_record(uint8_t *bytes, size_t valid, CUpti_Activity **record)
 {
     static buffer *last; /* most questions are about one buffer */
     buffer        *b;
     size_t         at = 0;
 
-    hang_if_planned("cuptiActivityGetNextRecord");
     pthread_mutex_lock(&lock);
     for (b = last && last->bytes == bytes && last == delivered ? last : delivered; b && b->bytes != bytes; b = b->next)
         continue;
@@ -1387,7 +1443,7 @@ API CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid
         say("MISUSE %zu bytes are valid, not %zu", b->used, valid);
     if (*record) {
         at = (size_t)((uint8_t *)*record - bytes);
-        at += kinds[*(const uint32_t *)(bytes + at)].size;
+        at += bytes_of(*(const int *)(const void *)(bytes + at));
     }
     if (at >= b->used)
         return CUPTI_ERROR_MAX_LIMIT_REACHED;
@@ -1395,6 +1451,12 @@ API CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid
         return CUPTI_ERROR_INVALID_KIND; /* incomplete: what stands behind it cannot be reached */
     *record = (CUpti_Activity *)(void *)(bytes + at);
     return CUPTI_SUCCESS;
+}
+
+API CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, CUpti_Activity **record)
+{
+    hang_if_planned("cuptiActivityGetNextRecord");
+    return next_record(bytes, valid, record);
 }
 
 API CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
@@ -1425,3 +1487,7 @@ API CUptiResult CUPTIAPI cuptiFinalize(void)
     say("MISUSE cuptiFinalize");
     return CUPTI_SUCCESS;
 }
+
+#ifdef SECOND
+#include "cupti_v2_calls.h"
+#endif
