@@ -32,6 +32,9 @@ static void say_taken(const hu_cuda_facts *f)
     if (strcmp(f->what, "cuptiFinalize") == 0)
         hu_command_say("%s detached CUPTI: GPU work after that was not recorded",
                        f->other[0] ? f->other : "another part of the program");
+    else if (f->code == 0)
+        hu_command_say("%s asked for CUPTI (%s): GPU work after that was not recorded",
+                       f->other[0] ? f->other : "another part of the program", f->what);
     else
         hu_command_say("%s: another tool%s%s%s has subscribed to CUPTI (code %d); use one of them at a time", lead,
                        f->other[0] ? " (" : "", f->other, f->other[0] ? ")" : "", f->code);

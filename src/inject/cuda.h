@@ -136,12 +136,13 @@ extern hu_cupti hu_the_cupti;
 /* A way to attach to CUPTI.  What returns a code leaves the name of the function that gave it in hu_cuda_facts.what. */
 typedef struct {
     const char *name;
-    int (*attach)(void);          /* everything but recording */
-    int (*record)(bool is_on);    /* enables kinds, or disables them: what is off costs nothing */
-    void (*flush)(bool is_whole); /* buffers whose records are complete; is_whole: all of them */
-    uint64_t (*dropped)(void);    /* records since the last time.  From the decoding thread alone */
-    void (*describe)(void);       /* gives records of the devices, contexts and streams that are there */
-    bool (*release)(void);        /* another one in this process may subscribe; false: we need that ourselves */
+    int (*attach)(void);                    /* everything but recording */
+    int (*record)(bool is_on);              /* enables kinds, or disables them: what is off costs nothing */
+    void (*flush)(bool is_whole);           /* buffers whose records are complete; is_whole: all of them */
+    uint64_t (*dropped)(void);              /* records since the last time.  From the decoding thread alone */
+    void (*describe)(void);                 /* gives records of the devices, contexts and streams that are there */
+    bool (*release)(void);                  /* another one in this process may subscribe; false: we need that ourselves */
+    void (*make_way)(const char *function); /* another one calls this function of the first interface; NULL: we share it */
 } hu_cupti_back_end;
 
 extern const hu_cupti_back_end hu_cupti_v1, hu_cupti_v2;

@@ -87,6 +87,15 @@ static void set_enabled(int kind, bool is_on)
         __atomic_fetch_sub(&n_enabled, 1, __ATOMIC_ACQ_REL);
 }
 
+/* Of what we use, not all can be shared with a user of the first interface. */
+static void make_way(const char *function, const void *caller)
+{
+    if (!hu_the_back_end || !hu_the_back_end->make_way || !hu_cuda_is_ours())
+        return;
+    note_other(caller);
+    hu_the_back_end->make_way(function);
+}
+
 EXPORT int cuptiSubscribe(void **subscriber, hu_cupti_on_call *callback, void *user);
 EXPORT int cuptiActivityRegisterCallbacks(hu_cupti_on_request *request, hu_cupti_on_complete *complete);
 EXPORT int cuptiActivityEnable(int kind);
@@ -116,6 +125,7 @@ int cuptiActivityRegisterCallbacks(hu_cupti_on_request *request, hu_cupti_on_com
     int (*real)(hu_cupti_on_request *, hu_cupti_on_complete *) = NULL;
 
     *(void **)&real = find(&known, "cuptiActivityRegisterCallbacks");
+    make_way("cuptiActivityRegisterCallbacks", __builtin_return_address(0));
     note_other(__builtin_return_address(0));
     their_request = request;
     their_complete = complete;
@@ -132,6 +142,7 @@ int cuptiActivityEnable(int kind)
     int rc;
 
     *(void **)&real = find(&known, "cuptiActivityEnable");
+    make_way("cuptiActivityEnable", __builtin_return_address(0));
     set_enabled(kind, true);
     hu_cuda_yield();
     rc = real ? real(kind) : HU_CUPTI_UNKNOWN;

@@ -5,7 +5,8 @@
  * is for programs in which nobody uses the first: PyTorch's Kineto does, and does not ask again once it was refused.  A
  * subscriber of the second interface that is there already (PyTorch's monitor) is joined.
  *
- * In 13.3 a subscriber that shares CUPTI may not bring its own clock.  Ours are ticks, so there we are alone or not at all.
+ * In 13.3 a subscriber that shares CUPTI may not bring its own clock.  Ours are ticks, so there we are alone or not at all;
+ * we do not even try to share, as whether CUPTI is shared may be said only once.
  * All functions are those of the subscriber: the others return errors or, of dropped records, a wrong 0.
  */
 #include <dlfcn.h>
@@ -15,7 +16,7 @@
 #include "inject/cupti_fields.h"
 #include "base/banned.h"
 
-enum { SINCE = 130300, FILTERS_SINCE = 130400 };
+enum { SINCE = 130300, FILTERS_SINCE = 130400, CLOCK_WHEN_SHARED_SINCE = 130400 };
 enum { /* attributes */
        USER_DEFINED_RECORDS = 11,
        SUBSCRIBERS = 12, /* 0: one, 1: several, 2: nobody has said */
@@ -126,9 +127,10 @@ static int attach(void)
     const bool is_joined = subscribers() == 1;
     uint32_t   thread_id = HU_CUPTI_THREAD_ID_SYSTEM;
     uint8_t    yes = 1;
-    int        code = subscribe(true);
+    const bool is_shared = is_joined || hu_the_cupti.version >= CLOCK_WHEN_SHARED_SINCE;
+    int        code = subscribe(is_shared);
 
-    if (code != HU_CUPTI_OK && !is_joined)
+    if (code != HU_CUPTI_OK && is_shared && !is_joined)
         code = subscribe(false);
     if (code != HU_CUPTI_OK)
         return code;
@@ -227,11 +229,16 @@ static uint64_t dropped(void)
 }
 
 /* Somebody asks for the first interface, and would be refused while we are here.  We do not come back. */
+static void make_way(const char *function)
+{
+    hu_cuda_leave(function);
+    unsubscribe();
+}
+
 static bool release(void)
 {
-    hu_cuda_leave("cuptiSubscribe");
-    unsubscribe();
+    make_way("cuptiSubscribe");
     return true;
 }
 
-const hu_cupti_back_end hu_cupti_v2 = {"V2", attach, record, flush, dropped, describe, release};
+const hu_cupti_back_end hu_cupti_v2 = {"V2", attach, record, flush, dropped, describe, release, make_way};
