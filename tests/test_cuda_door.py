@@ -44,8 +44,14 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    enabling = "cuptiActivityEnable"        # by which kinds are
+    disabling = "cuptiActivityDisable"
+
+    def libcupti(self, cuda: str = stand.OWN) -> pathlib.Path | None:
+        return stand.cupti(cuda)
+
     def record(self, program: str, *words: Any, libcupti: pathlib.Path | None = None, options: tuple[str, ...] = (), **env: str) -> stand.Recording:
-        return stand.Recording(self.folder, stand.program(program), *words, libcupti=libcupti or stand.cupti(), options=options, env=env)
+        return stand.Recording(self.folder, stand.program(program), *words, libcupti=libcupti or self.libcupti(), options=options, env=env)
 
     def lost(self, recording: stand.Recording) -> int:
         """What the trace itself counts as lost."""
@@ -61,7 +67,7 @@ class Case(unittest.TestCase):
         """The job under `holdup run`, as soon as it has said its way."""
         command = [EXE, "run", "--no-report", *options, "-o", str(self.folder / "trace"), "--", str(stand.program("life")), way]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                               env=stand.environment(self.folder, stand.cupti(), **env))
+                               env=stand.environment(self.folder, self.libcupti(), **env))
 
         def end_all() -> None:
             with contextlib.suppress(ProcessLookupError):
@@ -94,7 +100,7 @@ class Records(Case):
     """Each kind of work once, with numbers of its own."""
 
     def catalogue(self, cuda: str) -> None:
-        libcupti = stand.cupti(cuda)
+        libcupti = self.libcupti(cuda)
         if libcupti is None:
             raise unittest.SkipTest(f"no headers of CUDA {cuda}")
         r = stand.Recording(self.folder / cuda, stand.program("catalogue"), libcupti=libcupti)
@@ -537,12 +543,12 @@ class Control(Case):
         name = f"cuda-{os.getpid()}"
         job = self.start("on", options=("--start-later", "--session-new", name))
         time.sleep(0.5)
-        self.assertEqual(stand.Log(self.folder / "log").calls("cuptiActivityEnable"), [], "nothing is enabled until somebody asks")
+        self.assertEqual(stand.Log(self.folder / "log").calls(self.enabling), [], "nothing is enabled until somebody asks")
         self.assertEqual(subprocess.run([EXE, "start", "--session", name], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
         self.until_delivered(50)
         self.assertEqual(subprocess.run([EXE, "stop", "--session", name], capture_output=True, text=True, timeout=60, check=False).returncode, 0)
         end = time.monotonic() + 30
-        while not stand.Log(self.folder / "log").calls("cuptiActivityDisable 10"):
+        while not stand.Log(self.folder / "log").calls(f"{self.disabling} 10"):
             self.assertLess(time.monotonic(), end, "kernels are not disabled")
             time.sleep(0.05)
         os.kill(self.pid_of_job(), signal.SIGTERM)
@@ -553,7 +559,7 @@ class Control(Case):
     def test_whole_graphs(self) -> None:
         r = self.record("train", "graph", 10, options=("--cuda-graph-trace=graph",))
         self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
-        self.assertIn("cuptiActivityEnable 51", r.log.calls("cuptiActivityEnable"))
+        self.assertIn(f"{self.enabling} 51", r.log.calls(self.enabling))
         self.assertEqual((r.log.delivered()["graph"], r.log.delivered()["kernel"]), (110, 0))
         rows, = r.rows("select count(*) as n, min(s.dur_ns) as shortest from slice s where s.name like '%raph%' and s.kind not in ('runtime', "
                        "'driver')")

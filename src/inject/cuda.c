@@ -203,6 +203,24 @@ void hu_cuda_forked(void)
 
 /* the beginning */
 
+/* Where the second interface fails, the first one is tried, unless somebody else has CUPTI.  If both fail, the second one's
+ * words stay. */
+static int attach_to(const hu_cupti_back_end **back_end, hu_cuda_facts *facts)
+{
+    const int code = (*back_end)->attach();
+    char      what[sizeof facts->what];
+
+    if (code == HU_CUPTI_OK || code == HU_CUPTI_OTHER_SUBSCRIBER || *back_end == &hu_cupti_v1)
+        return code;
+    snprintf(what, sizeof what, "%s", facts->what);
+    if (hu_cupti_v1.attach() == HU_CUPTI_OK) {
+        *back_end = &hu_cupti_v1;
+        return HU_CUPTI_OK;
+    }
+    snprintf(facts->what, sizeof facts->what, "%s", what);
+    return code;
+}
+
 void hu_cuda_attach(void)
 {
     const hu_cupti_back_end *back_end;
@@ -215,7 +233,7 @@ void hu_cuda_attach(void)
     if (code == HU_CUPTI_OK && hu_the_cupti.version == 0)
         code = hu_cupti_said("cuptiGetVersion", HU_CUPTI_UNKNOWN);
     back_end = hu_cupti_v2_fits() ? &hu_cupti_v2 : &hu_cupti_v1;
-    code = code == HU_CUPTI_OK ? back_end->attach() : code;
+    code = code == HU_CUPTI_OK ? attach_to(&back_end, facts) : code;
     if (code != HU_CUPTI_OK) {
         fail_by_code(code);
         return;

@@ -6,6 +6,7 @@
  *
  *     STANDIN_FIRST=name:1      somebody subscribed before: his name, and whether he shares (1) or not (0)
  *     STANDIN_FIRST=:v1         ... by the first interface, without a name
+ *     STANDIN_NO_SHARED_CLOCK=1   who shares has no clock of his own, as in 13.3
  *     STANDIN_STICKY=1          whether CUPTI is shared is said once for the life of the process
  */
 

@@ -95,7 +95,7 @@ API CUptiResult CUPTIAPI cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle han
     case CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK:
         if (*size != sizeof clock_of)
             return CUPTI_ERROR_INVALID_PARAMETER;
-        if (is_shared && CUPTI_API_VERSION < 130400)
+        if (is_shared && (CUPTI_API_VERSION < 130400 || setting("STANDIN_NO_SHARED_CLOCK")))
             return CUPTI_ERROR_NOT_SUPPORTED;
         memcpy(&clock_of, value, sizeof clock_of);
         start_clock();
