@@ -19,7 +19,7 @@ from tests.program import EXE, SANITIZED, skip_loudly
 NEWEST = "13.5"
 VERSIONS = tuple(cuda for cuda, version in wheels.VERSIONS.items() if version.api >= 130300)
 SECOND = ("-DSECOND=1",)
-TURN = re.compile("(?i)corr|addr")            # what differs from run to run
+TURN = re.compile("(?i)corr|addr|bandwidth")            # what differs from run to run
 # all that is needed of it: where one is missing, the first interface is used
 FUNCTIONS = ("cuptiSubscribe_v2", "cuptiActivitySetAttribute_v2", "cuptiActivityGetAttribute_v2", "cuptiActivityRegisterCallbacks_v2",
              "cuptiActivityEnable_v2", "cuptiActivityEnableAndDump_v2", "cuptiActivityDisable_v2", "cuptiActivityGetNextRecord_v2",
