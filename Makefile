@@ -67,7 +67,7 @@ test-tsan:
 	@scripts/test tsan
 
 test-abi: build
-	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_abi tests.test_cuda_door tests.test_cuda_real
+	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_abi tests.test_cuda_door tests.test_cuda_second tests.test_cuda_real
 
 lint:
 	@scripts/setup --quiet test

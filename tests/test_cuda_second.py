@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any
 
 from tests import test_cuda_door as door
-from tests.cuda import stand, wheels
+from tests.cuda import sanitized, stand, wheels
 from tests.program import EXE, SANITIZED, skip_loudly
 
 NEWEST = "13.5"
@@ -188,13 +188,34 @@ class Faults(Second):
                 r = self.unharmed(20, libcupti=libcupti, STANDIN_STICKY=sticky)
                 self.assertEqual((r.log.calls("cuptiSubscribe_v2"), r.log.calls("cuptiActivityEnable")), (["cuptiSubscribe_v2 0"], []))
         self.folder = self.folder / "shared"
-        self.unharmed(0, "TIMESTAMP_CALLBACK|cuptiSubscribe_v2", libcupti=libcupti, STANDIN_FIRST="CUPTI for nightwatch:1",
-                      STANDIN_FAULT="cuptiSubscribe=39")
+        self.unharmed(0, r"TIMESTAMP_CALLBACK failed \(code 27\)", libcupti=libcupti, STANDIN_FIRST="CUPTI for nightwatch:1")
 
     def test_the_clock_is_refused_to_who_shares(self) -> None:
         """Later versions, too, might: then alone."""
         r = self.unharmed(20, STANDIN_NO_SHARED_CLOCK="1")
         self.assertEqual(r.log.calls("cuptiSubscribe_v2"), ["cuptiSubscribe_v2 1", "cuptiSubscribe_v2 0"])
+
+
+class Sanitized(Faults):
+    """The same refusals, with the door under ASan and UBSan."""
+    test_functions_that_are_missing = None
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.program = sanitized.holdup()
+        if not self.program:
+            raise unittest.SkipTest("no sanitized door")
+
+    def record(self, program: str, *words: Any, libcupti: pathlib.Path | None = None, options: tuple[str, ...] = (), **env: str) -> stand.Recording:
+        r = stand.Recording(self.folder, stand.program(program, ("-fsanitize=address",)), *words, libcupti=libcupti or self.libcupti(),
+                            options=options, env={**env, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0"}, holdup=str(self.program))
+        self.assertNotRegex(r.done.stderr, "AddressSanitizer|runtime error")
+        return r
+
+    def test_every_kind(self) -> None:
+        r = self.record("catalogue")
+        self.assertEqual((r.done.returncode, sum(r.kernels().values())), (0, 4), r.done.stderr)
+        self.assertTrue(r.log.calls("selected 10"))
 
 
 class Others(Second):

@@ -1169,7 +1169,7 @@ API CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 API CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc call, void *user)
 {
     BEGIN(0);
-    if (subscriber || interface_used == 2)
+    if (subscriber || interface_used == 2 || getenv("STANDIN_FIRST"))
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     interface_used = 1;
     subscriber = call;
