@@ -232,6 +232,12 @@ class Others(Second):
                 self.assertEqual(self.lost(r), 0)
                 self.assertEqual(r.log.calls("cuptiUnsubscribe"), ["cuptiUnsubscribe 0"])
 
+    def test_a_user_who_was_there_before(self) -> None:
+        """He has registered buffers when CUDA is initialised: the first interface, in turns."""
+        r = self.record("latecomer", "early", libcupti=self.libcupti())
+        self.check(r, 7, "-1 0 0: 10\n", {"before_kernel": 20})
+        self.assertEqual(r.log.calls("cuptiSubscribe_v2"), [])
+
     def test_a_user_who_registers_nothing(self) -> None:
         r = self.record("latecomer", "enable", libcupti=self.libcupti())
         self.assertEqual((r.done.returncode, r.done.stdout, r.kernels()), (7, "-1 0 0: 10\n", Counter({"before_kernel": 20})), r.done.stderr)

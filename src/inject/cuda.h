@@ -217,6 +217,7 @@ enum { HU_CUPTI_MOST_CBIDS = 2048 };
 /* cuda_others.c: who else in this process uses CUPTI. */
 bool hu_cuda_is_other_recording(void);
 bool hu_cuda_others_subscribed(void);
+bool hu_cuda_others_were_seen(void); /* using the first interface in any way */
 bool hu_cuda_others_request(uint8_t **buffer, size_t *bytes, size_t *most_records); /* false: theirs is not asked now */
 void hu_cuda_others_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 

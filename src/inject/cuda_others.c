@@ -35,6 +35,11 @@ bool hu_cuda_others_subscribed(void)
     return has_subscribed;
 }
 
+bool hu_cuda_others_were_seen(void)
+{
+    return has_subscribed || their_request || hu_cuda_is_other_recording();
+}
+
 bool hu_cuda_others_request(uint8_t **buffer, size_t *bytes, size_t *most_records)
 {
     hu_cupti_on_request *const request = their_request;

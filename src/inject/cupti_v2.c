@@ -83,7 +83,7 @@ bool hu_cupti_v2_fits(void)
 {
     const hu_cupti *c = &hu_the_cupti;
 
-    if (c->version < SINCE || !has_functions(c) || hu_cuda_others_subscribed())
+    if (c->version < SINCE || !has_functions(c) || hu_cuda_others_were_seen())
         return false;
     return subscribers() == 1 || !dlsym(RTLD_DEFAULT, "libkineto_init");
 }

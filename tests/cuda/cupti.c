@@ -1227,7 +1227,10 @@ API CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint3
 API CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc  request,
                                                         CUpti_BuffersCallbackCompleteFunc complete)
 {
-    BEGIN(0);
+    const CUptiResult code = ready(__func__, 0);
+
+    if (code != CUPTI_SUCCESS && (!device || device->devices() > 0 || planned(__func__, 0))) /* CUDA may come later */
+        return code;
     if (!request || !complete)
         return CUPTI_ERROR_INVALID_PARAMETER;
     interface_used = 1;

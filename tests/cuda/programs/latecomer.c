@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * latecomer.c - a job a part of which asks for CUPTI's first interface while it runs, as torch.profiler does.
  *
+ *     latecomer early                          registers buffers before CUDA is initialised, enables a kind later
  *     latecomer subscribe|register|enable      launches 20 kernels, makes this call first and then the others, launches 10 more;
  *                                              says what the calls returned and how many kernels came to it; its status is 7
  */
@@ -62,11 +63,16 @@ int main(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "subscribe";
     void       *library, *subscriber = NULL;
+    bool        is_early;
     int         devices = 0, subscribed = -1, registered = -1, enabled = -1;
 
-    if (cudaGetDeviceCount(&devices) || devices == 0)
+    is_early = strcmp(first, "early") == 0;
+    if (is_early)
+        dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    else if (cudaGetDeviceCount(&devices) || devices == 0)
         return 8;
-    launch(&before, 20);
+    if (!is_early)
+        launch(&before, 20);
     library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL);
     if (!library)
         return 9;
@@ -79,6 +85,10 @@ int main(int argc, char **argv)
         subscribed = subscribe(&subscriber, (void *)(uintptr_t)call_back, NULL);
     if (strcmp(first, "enable") != 0)
         registered = register_callbacks((void *)(uintptr_t)request, (void *)(uintptr_t)complete);
+    if (is_early && cudaGetDeviceCount(&devices))
+        return 8;
+    if (is_early)
+        launch(&before, 20);
     enabled = enable(KERNEL);
     if (registered < 0)
         registered = register_callbacks((void *)(uintptr_t)request, (void *)(uintptr_t)complete);
