@@ -6,6 +6,7 @@
 #include <math.h>
 
 static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5;
+static const double LEAST_OF_WAITING = 0.1, LEAST_BESIDE_WAITING = 0.05; /* of the host's communication, of a step */
 
 enum { MANY_MESSAGES = 4, MANY_PIECES = 16, SMALL_PIECE_BYTES = 1 << 20 };
 
@@ -83,6 +84,10 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
     if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(moved, LEAST_COMM, c->step))
         return false;
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
+        return false;
+    /* Where nearly all of it is waiting, a little of transfer is not what holds anybody up. */
+    if (exposed.ns <= 0 && moved.ns < LEAST_OF_WAITING * host.ns &&
+        !hu_is_share_of_step(moved, LEAST_BESIDE_WAITING, c->step))
         return false;
     if (exposed.ns > 0)
         hu_hint_say(h, "Communication takes %s. Exposed: %s.", hu_scene_each(c, hu_as_mean(t->comm_ns)).t,
