@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from dataclasses import dataclass
 
@@ -67,6 +68,7 @@ VERSIONS = {v.cuda: v for v in (
 )}
 KEEP = ("libcupti.so", "libcudart.so")      # of the libraries
 ALWAYS = ("12.1", "13.0")
+AGAIN_S = 600
 
 
 def wanted() -> tuple[str, ...]:
@@ -82,8 +84,8 @@ def home() -> pathlib.Path:
 def _unpack(version: Version, folder: pathlib.Path) -> None:
     """All headers under include/, all libraries under lib/, whatever the layout of the wheels."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps", "--dest", scratch,
-                        *version.packages],
+        subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--timeout", "15", "download", "--quiet",
+                        "--no-deps", "--dest", scratch, *version.packages],
                        check=True, capture_output=True, timeout=300)
         new = pathlib.Path(scratch) / "new"
         for wheel in sorted(pathlib.Path(scratch).glob("*.whl")):
@@ -99,6 +101,18 @@ def _unpack(version: Version, folder: pathlib.Path) -> None:
         new.rename(folder)
 
 
+def _try(cuda: str, folder: pathlib.Path) -> None:
+    """Not again within minutes where it failed: other suites want the same, and a machine without a registry lets each of them wait."""
+    failed = folder.parent / f"{cuda}.failed"
+    if failed.exists() and time.time() - failed.stat().st_mtime < AGAIN_S:
+        raise OSError(failed.read_text(encoding="utf-8"))
+    try:
+        _unpack(VERSIONS[cuda], folder)
+    except (subprocess.SubprocessError, OSError, zipfile.BadZipFile) as problem:
+        failed.write_text(str(problem), encoding="utf-8")
+        raise
+
+
 def fetch(cuda: str) -> pathlib.Path | None:
     """The folder of this version, or None, said aloud, where the registry does not answer."""
     if os.environ.get("HOLDUP_CUDA_WHEELS") == "none":
@@ -112,7 +126,7 @@ def fetch(cuda: str) -> pathlib.Path | None:
         with open(folder.parent / "lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (folder / "include/crt/host_defines.h").exists():
-                _unpack(VERSIONS[cuda], folder)
+                _try(cuda, folder)
     except (subprocess.SubprocessError, OSError, zipfile.BadZipFile) as problem:
         skip_loudly(f"CUPTI {cuda} cannot be fetched ({problem})")
         return None
