@@ -46,7 +46,8 @@ def header(package: str, version: str) -> pathlib.Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps", "--dest", scratch,
+            subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--timeout", "15",
+                            "download", "--quiet", "--no-deps", "--dest", scratch,
                             f"{package}=={version}"], check=True, capture_output=True, timeout=300)
             wheel, = pathlib.Path(scratch).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:
