@@ -55,7 +55,7 @@ bool hu_imbalance_find(hu_simulation *s, double step_ns, hu_finding *out)
                  hu_say_time((double)t.region_ns).t, hu_say_time(even).t);
     is_guess = !t.is_chained && (double)t.alone_ns >= MOSTLY * (double)t.region_ns;
     if (is_guess)
-        hu_hint_show(&h, "what the main thread does in them is told by its functions, not by its callers: build with "
+        hu_hint_show(&h, "the samples name the functions of the main thread, not their callers: build with "
                          "-fno-omit-frame-pointer");
     *out = (hu_finding){.rule = HU_RULE_IMBALANCE,
                         .n_evidence = h.n_evidence,

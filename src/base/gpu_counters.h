@@ -24,7 +24,7 @@
 
 /*
  * R(id, bit, lowers the clock of work, words).  Bits as NVML's headers of API 12.0 to 13.5 have them: none ever moved, and
- * the last two came with 13.4.  A bit that is not here is told by its number.
+ * the last two came with 13.4.  A bit that is not listed here is shown as its number.
  */
 #define HU_GPU_REASONS(R)                                                          \
     R(IDLE, 0x1, false, "idle")                                                    \

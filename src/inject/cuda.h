@@ -135,7 +135,6 @@ extern hu_cupti hu_the_cupti;
 
 /* A way to attach to CUPTI.  What returns a code leaves the name of the function that gave it in hu_cuda_facts.what. */
 typedef struct {
-    const char *name;
     int (*attach)(void);                    /* everything but recording */
     int (*record)(bool is_on);              /* enables kinds, or disables them: what is off costs nothing */
     void (*flush)(bool is_whole);           /* buffers whose records are complete; is_whole: all of them */

@@ -172,4 +172,4 @@ static bool release(void)
     return true;
 }
 
-const hu_cupti_back_end hu_cupti_v1 = {"V1", attach, record, flush, dropped, describe, release, NULL};
+const hu_cupti_back_end hu_cupti_v1 = {attach, record, flush, dropped, describe, release, NULL};

@@ -241,4 +241,4 @@ static bool release(void)
     return true;
 }
 
-const hu_cupti_back_end hu_cupti_v2 = {"V2", attach, record, flush, dropped, describe, release, make_way};
+const hu_cupti_back_end hu_cupti_v2 = {attach, record, flush, dropped, describe, release, make_way};
