@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan test-abi lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
 
 all: build
 
@@ -16,6 +16,7 @@ help:
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI and two of the driver, fetched (200 MB)'
+	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
@@ -68,6 +69,14 @@ test-tsan:
 
 test-abi: build
 	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_abi tests.test_cuda_door tests.test_cuda_second tests.test_cuda_real
+
+# PyTorch as PyPI has it, in a place of its own; its suites find it there
+TORCH = $${XDG_CACHE_HOME:-$$HOME/.cache}/holdup/torch
+test-torch: build
+	@test -n "$$HOLDUP_TORCH_PYTHON" || test -x "$(TORCH)/bin/python" || \
+	    { python3 -m venv "$(TORCH)" && "$(TORCH)/bin/pip" install --quiet torch numpy transformers accelerate lightning; } || \
+	    { rm -rf "$(TORCH)"; exit 1; }
+	@HOLDUP=$(BUILD)/holdup python3 -m unittest $$(grep -l torch_or_skip tests/test_*.py | sed 's,/,.,; s,\.py$$,,')
 
 lint:
 	@scripts/setup --quiet test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
 import pathlib
@@ -40,6 +41,21 @@ def traces() -> list[pathlib.Path]:
 def skip_loudly(why: str) -> None:
     """A line that scripts/test shows."""
     print(f"SKIPPED: {why}", file=sys.stderr)
+
+
+def torch_python() -> str | None:
+    """A Python that has torch: HOLDUP_TORCH_PYTHON, this one, or that of `make test-torch`."""
+    own = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdup/torch/bin/python"
+    return os.environ.get("HOLDUP_TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else str(own) if own.exists() else None)
+
+
+def torch_or_skip(case: unittest.TestCase) -> str:
+    """The same, for a test that is nothing without it."""
+    python = torch_python()
+    if not python:
+        skip_loudly(f"no torch for {case.id()}: run make test-torch once, or set HOLDUP_TORCH_PYTHON")
+        case.skipTest("no torch")
+    return python
 
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flight Recorder dumps: made ones of several versions with a planted cause, real ones of small gloo jobs, hostile ones."""
 import gzip
-import importlib.util
 import json
 import os
 import pickle
@@ -9,13 +8,12 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
-from tests.program import EXE, OWN, ROOT, SANITIZED, report, run, skip_loudly
+from tests.program import EXE, OWN, ROOT, SANITIZED, report, run, torch_or_skip
 
 MS = 1_000_000
 START = 1_700_000_000_000_000_000
@@ -619,10 +617,6 @@ class Hostile(Case):
             self.assertIn(run("report", path)[0], (0, 3))
 
 
-def torch_python() -> str | None:
-    return os.environ.get("HOLDUP_TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else None)
-
-
 class Recorded(unittest.TestCase):
     """Dumps of small jobs on gloo (tests/flight/job.py), as PyTorch wrote them: MODE-VERSION, what is planted and who did it."""
 
@@ -649,10 +643,7 @@ class Real(unittest.TestCase):
                "running": {"nothing", "may-run", "other-moment"}, "uneven": {"nothing", "may-run", "other-moment"}, "moments": {"other-moment"}}
 
     def test_planted(self) -> None:
-        python = torch_python()
-        if not python:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to make real Flight Recorder dumps")
-            self.skipTest("no torch")
+        python = torch_or_skip(self)
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         subprocess.run([python, ROOT / "tests/flight/job.py", folder, "4", *self.HANGS, *self.HEALTHY], check=True, timeout=1800, stderr=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL)

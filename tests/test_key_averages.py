@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators agree with torch's key_averages(), taken in the process that wrote the trace (tests/peers/key_averages.py)."""
-import importlib.util
 import json
-import os
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import ROOT, report, skip_loudly
+from tests.program import ROOT, report, torch_or_skip
 
 RECORDED = ROOT / "tests/data/key_averages"
 
@@ -50,13 +48,8 @@ class KeyAverages(unittest.TestCase):
         self.compare(RECORDED)
 
     def test_fresh(self) -> None:
-        """With a torch at hand (HOLDUP_TORCH_PYTHON, or importable), a run of today."""
-        python = os.environ.get("HOLDUP_TORCH_PYTHON")
-        if not python and importlib.util.find_spec("torch"):
-            python = "python3"
-        if not python:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to compare key_averages() with a fresh run")
-            self.skipTest("no torch")
+        """With a torch at hand, a run of today."""
+        python = torch_or_skip(self)
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([python, ROOT / "tests/peers/key_averages.py", folder], check=True, capture_output=True)
             self.compare(Path(folder))

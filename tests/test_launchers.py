@@ -18,7 +18,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from tests.program import EXE, ROOT, SANITIZED, report, run, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, report, run, skip_loudly, torch_or_skip, torch_python
 
 EXAMPLES = ROOT / "examples"
 RANK = ROOT / "tests/slurm/rank.py"
@@ -32,11 +32,6 @@ def load_record():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def torch_python() -> str | None:
-    """A Python that has torch."""
-    return os.environ.get("HOLDUP_TORCH_PYTHON") or ("python3" if importlib.util.find_spec("torch") else None)
 
 
 def names(folder: pathlib.Path) -> list[str]:
@@ -173,10 +168,7 @@ class OneMachine(unittest.TestCase):
             self.assertEqual((again, "is already there" in words), (2, True), words)
 
     def with_torch(self, launcher: str, **env: str) -> None:
-        if not torch_python():
-            skip_loudly(f"no torch: set HOLDUP_TORCH_PYTHON to train under examples/{launcher}")
-            self.skipTest("no torch")
-        self.explained(launcher, {"PYTHON": torch_python(), **env})
+        self.explained(launcher, {"PYTHON": torch_or_skip(self), **env})
 
     @unittest.skipIf(SANITIZED, "says nothing more about holdup")
     def test_torchrun(self) -> None:
@@ -346,9 +338,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("2 → 4 GPUs: ", self.text("mpi.said"))
 
     def test_training_under_torchrun(self) -> None:
-        if not torch_python():
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to train under SLURM")
-            self.skipTest("no torch")
+        torch_or_skip(self)
         self.assertEqual(self.text("torch.status"), "0\n", self.everything("torch"))
         self.assertEqual(names(self.folder / "torch/2nodes"), expected(2, 1))
         self.assertIn("1 → 2 processes: ", self.text("torch.said"))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statistics and the score of before/after pairs, on samples whose answers are known.  Needs no torch."""
-import importlib.util
 import json
 import os
 import random
@@ -11,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from tests.pairs import measure, quiet
-from tests.program import EXE, ROOT, report, skip_loudly
+from tests.program import EXE, ROOT, report, skip_loudly, torch_or_skip
 
 RECORDED = ROOT / "tests/data/pairs"
 POINTS = 10.0       # of a step: what a recorded window of four to eight steps can promise on a busy machine
@@ -197,13 +196,8 @@ class Recorded(unittest.TestCase):
 
 class DryRun(unittest.TestCase):
     def test_pairs_of_the_gpu_on_the_cpu(self) -> None:
-        """With a torch at hand (HOLDUP_TORCH_PYTHON, or importable): both arms run, are recorded and are explained."""
-        python = os.environ.get("HOLDUP_TORCH_PYTHON")
-        if not python and importlib.util.find_spec("torch"):
-            python = "python3"
-        if not python:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to try the pairs of tests/gpu on the CPU")
-            self.skipTest("no torch")
+        """With a torch at hand: both arms run, are recorded and are explained."""
+        python = torch_or_skip(self)
         with tempfile.TemporaryDirectory() as folder:
             chosen = [word for name in ("adam", "attention", "cuda-graph", "checkpoint") for word in ("--only", name)]
             command = [ROOT / "tests/gpu/pairs", "--dry-run", "--out", folder, "--holdup", EXE, *chosen]

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parallelism is told right for made jobs of every kind, is not claimed for decoys, and is what is known of real traces."""
 import json
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 from collections.abc import Callable
 
 from tests import parallel_traces as make
-from tests.program import ROOT, SANITIZED, SHARED, report, run, skip_loudly
+from tests.program import ROOT, SANITIZED, SHARED, report, run, skip_loudly, torch_or_skip
 
 SEEDS = range(2 if SANITIZED else 6)
-TORCH = os.environ.get("HOLDUP_TORCH", "/tmp/venv-torch2/bin/python")
 
 # what a case builds: (trace, seed, are ranges of the library recorded, how the phases are marked) -> job
 Builder = Callable[[make.Trace, int, bool, str], make.Job]
@@ -612,11 +609,9 @@ class Recorded(unittest.TestCase):
     """PyTorch itself, two ranks over gloo on this machine's CPU."""
 
     def record(self, mode: str, *options: str) -> list[dict]:
-        if not pathlib.Path(TORCH).exists() or SANITIZED:
-            skip_loudly(f"no PyTorch at {TORCH} (HOLDUP_TORCH)")
-            self.skipTest("no PyTorch")
+        python = torch_or_skip(self)
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([TORCH, str(ROOT / "tests/parallel_jobs.py"), mode, folder, *options], capture_output=True,
+            done = subprocess.run([python, str(ROOT / "tests/parallel_jobs.py"), mode, folder, *options], capture_output=True,
                                   timeout=300, check=False, text=True)
             if done.returncode != 0:
                 skip_loudly(f"PyTorch could not run {mode}: {done.stderr.strip().splitlines()[-1:]}")

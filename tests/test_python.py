@@ -21,7 +21,7 @@ import time
 import unittest
 
 from tests.markers import HERE, PACKAGE, ROOT, build, told
-from tests.program import SANITIZED, VERSION, skip_loudly
+from tests.program import SANITIZED, VERSION, skip_loudly, torch_or_skip
 
 sys.path.insert(0, str(PACKAGE))
 import holdup  # noqa: E402
@@ -39,11 +39,6 @@ PAGE = ROOT / "docs/markers.md"
 def load_tests(_loader, tests, _pattern):
     """Nothing of the program is in these: once is enough."""
     return unittest.TestSuite() if SANITIZED else tests
-
-
-def torch_python() -> str | None:
-    """A Python that has torch."""
-    return os.environ.get("HOLDUP_TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else None)
 
 
 def script(text: str, *arguments, preload: bool = True, env: dict | None = None, python: str = sys.executable, timeout: float = 60):
@@ -820,10 +815,7 @@ class TestPage(unittest.TestCase):
 
 class TestTorch(unittest.TestCase):
     def setUp(self):
-        self.python = torch_python()
-        if not self.python:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to try the Python package with it")
-            self.skipTest("no torch")
+        self.python = torch_or_skip(self)
 
     def torch(self, text: str, **options) -> dict:
         out, log = script("import json, torch, holdup\ntorch.set_num_threads(1)\n" + textwrap.dedent(text), python=self.python, timeout=120, **options)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests import recorder
-from tests.program import EXE, ROOT, SANITIZED, report, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, report, skip_loudly, torch_or_skip
 from tests.recorder import environment
 from tests.test_perf import REFUSAL
 
@@ -28,7 +28,6 @@ PYTHON = "/usr/bin/python3"     # what `python3` is may be a script of pyenv, wh
 OURS = re.compile(r"^holdup: .*\n", re.M)
 NETWORK, LOCK = "waits for the network", "lock contention|waits for locks"
 CROWDED = r"waits for a CPU|waiting for a CPU"
-TORCH = os.environ.get("HOLDUP_TORCH_PYTHON") or (PYTHON if importlib.util.find_spec("torch") else "")
 
 
 class Case(unittest.TestCase):
@@ -140,10 +139,8 @@ class Interpreters(Case):
         self.check("python3", HERE / "arrays.py", wanted="computes", never=f"sleeps|reach the disk|{NETWORK}|pipe")
 
     def test_a_loader_of_torch(self) -> None:
-        if not TORCH:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to record a DataLoader")
-            self.skipTest("no torch")
-        self.check(TORCH, HERE / "loader.py", wanted="loader|sleep", never=f"{NETWORK}|reach the disk|{LOCK}")
+        python = torch_or_skip(self)
+        self.check(python, HERE / "loader.py", wanted="loader|sleep", never=f"{NETWORK}|reach the disk|{LOCK}")
 
     def test_java(self) -> None:
         self.need("java")

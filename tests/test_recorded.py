@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -11,9 +10,9 @@ import tempfile
 import unittest
 
 from tests import recorder
-from tests.program import EXE, ROOT, SANITIZED, report, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, report, skip_loudly, torch_or_skip
 from tests.recorder import environment, holdup
-from tests.test_launchers import MPI_FOR_ROOT, torch_python
+from tests.test_launchers import MPI_FOR_ROOT
 
 
 class Recorded(unittest.TestCase):
@@ -130,10 +129,7 @@ class Recorded(unittest.TestCase):
 
     def test_training(self) -> None:
         """torchrun outside of holdup's process: one trace for each rank, and rank 1 is the one that the other waits for."""
-        python = torch_python()
-        if not python:
-            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to record a real training")
-            self.skipTest("no torch")
+        python = torch_or_skip(self)
         out = self.folder / "train"
         done = holdup("run", "-o", f"{out}/rank%r.pftrace", "--", python, "-m", "torch.distributed.run", "--nproc-per-node", 2,
                       pathlib.Path(__file__).parent / "inject/train.py", "sleep", timeout=300)
