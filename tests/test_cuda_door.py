@@ -445,6 +445,8 @@ class Faults(Case):
         self.assertLessEqual(sum(r.kernels().values()), 20)
         self.assertGreaterEqual(sum(r.kernels().values()) + self.lost(r), 20)
         self.assertEqual(r.rows("select name from kernel where dur_ns < 0 or dur_ns > 1000000000"), [])
+        self.assertEqual(r.rows("select value from metadata where key = 'holdup.gpu_unknown_kinds'"), [{"value": "1"}])
+        self.assertIn("1 GPU records are of kinds that this version of holdup does not know", r.done.stderr)
 
     def test_another_profiler_takes_the_buffers(self) -> None:
         """It registers callbacks of its own: what was delivered until then is there, and the job ends as ever."""

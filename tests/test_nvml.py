@@ -61,9 +61,12 @@ class Scene(unittest.TestCase):
                                env=self.environment(play, **more))
 
     def counters(self) -> dict[str, list[float]]:
+        """No CUDA in this job, so their numbers are the driver's, and their names say so."""
         values: dict[str, list[float]] = {}
-        for row in recorder.rows(self.trace, "select name, value from counter where name like 'GPU %' order by time_ns"):
-            values.setdefault(row["name"], []).append(row["value"])
+        for row in recorder.rows(self.trace, "select name, value from counter where name like '%GPU %' order by time_ns"):
+            source, number, quantity = row["name"].split(" ", 3)[0], *row["name"].split(" ", 3)[2:]
+            self.assertEqual(source, "nvidia-smi", row["name"])
+            values.setdefault(f"GPU {number} {quantity}", []).append(row["value"])
         return values
 
     def report(self) -> dict[str, Any]:
@@ -96,7 +99,7 @@ class Play(Scene):
         report = self.report()
         gpu, = report["ranks"][0]["gpus"]["gpus"]
         same = {"name": "NVIDIA H100 80GB HBM3", "uuid": UUID.format(0), "bus": "00000000:1B:00.0", "driver": "580.95.05", "max_sm_mhz": 1980,
-                "limited_sm_mhz": 1320, "max_watts": 700, "celsius": 83, "memory_bytes": 4321000000, "is_ours": True, "other_processes": 1,
+                "limited_sm_mhz": 1320, "max_watts": 700, "celsius": 83, "memory_bytes": 4321000000, "is_ours": True, "other_processes": 1, "device": None,
                 "is_mig": False, "xid_count": 1, "last_xid": 79}
         self.assertEqual({key: gpu[key] for key in same}, same)
         self.assertEqual(gpu["joules"], energy[-1])
@@ -121,7 +124,7 @@ class Play(Scene):
             self.assertEqual(again["ranks"][0]["gpus"], report["ranks"][0]["gpus"], form)
         text = recorder.holdup("report", self.trace).stdout
         self.assertRegex(" ".join(text.split()),
-                         r"GPUS sampled during the run GPU 0 · 97 % busy · SM clock \d+ MHz of 1980 · \d+ W of 700 · \d+\.\d\d J per step · "
+                         r"GPUS sampled during the run nvidia-smi GPU 0 · 97 % busy · SM clock \d+ MHz of 1980 · \d+ W of 700 · \d+\.\d\d J per step · "
                          r"clock lowered: software power cap")
 
     def test_calm(self) -> None:

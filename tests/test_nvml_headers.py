@@ -74,8 +74,8 @@ class Headers(unittest.TestCase):
                                         "NVML_PIDFILE": str(folder / "pid")})
             self.assertEqual(done.returncode, 0, done.stderr)
             found: dict[str, list[float]] = {}
-            for row in recorder.rows(trace, "select name, value from counter where name like 'GPU 0 %' order by time_ns"):
-                found.setdefault(row["name"][len("GPU 0 "):], []).append(row["value"])
+            for row in recorder.rows(trace, "select name, value from counter where name like 'nvidia-smi GPU 0 %' order by time_ns"):
+                found.setdefault(row["name"][len("nvidia-smi GPU 0 "):], []).append(row["value"])
             energy = found.pop("energy (J)")
             self.assertEqual(energy, [1.5 * i for i in range(len(energy))])
             self.assertEqual({k: set(v) for k, v in found.items()},
@@ -85,7 +85,7 @@ class Headers(unittest.TestCase):
             row, = recorder.rows(trace, "select value from metadata where key = 'holdup.gpus'")
             fields = row["value"].strip('"').encode().decode("unicode_escape").rstrip("\n").split("\t")
             self.assertEqual(fields[:8], ["0", "1", "1", "1", "2001", "3001", "401000", "8000000001"])
-            self.assertEqual(fields[11:], ["GPU-by-header", "00000007:08:09.0", "535.261.03", "Header GPU", ""])
+            self.assertEqual(fields[11:], ["GPU-by-header", "00000007:08:09.0", "535.261.03", "Header GPU", "", "-1"])
 
     def test_oldest(self) -> None:
         self.check("nvidia-nvml-dev-cu12", first=False)

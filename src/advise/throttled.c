@@ -39,7 +39,10 @@ static double most_saved(const hu_gpu_clock *c)
 
 void hu_throttled_show(const hu_gpu_clock *c, hu_hint *h)
 {
-    hu_hint_show(h, "sampled during the run: %.*s of GPU %lld's busy time%s", HU_FMT(c->limits), (long long)c->number,
+    char name[HU_GPU_NAME_BYTES];
+
+    hu_gpu_clock_name(c, name);
+    hu_hint_show(h, "sampled during the run: %.*s of the busy time of %s%s", HU_FMT(c->limits), name,
                  c->is_work ? "" : " (by the driver's utilization)");
     if (c->limited_mhz > 0 && c->most_sm_mhz > 0)
         hu_hint_show(h, "its SM clock was %.0f MHz then, of %.0f MHz at most", c->limited_mhz, c->most_sm_mhz);
@@ -70,6 +73,7 @@ bool hu_throttled_find(const hu_digest *d, const hu_findings *others, hu_finding
     const hu_gpu_clock *c = hu_throttled_worst(d);
     hu_hint             h = {.rule = HU_RULE_THROTTLING};
     double              most;
+    char                name[HU_GPU_NAME_BYTES];
 
     if (!c || !(c->seen_ns > 0))
         return false;
@@ -79,10 +83,11 @@ bool hu_throttled_find(const hu_digest *d, const hu_findings *others, hu_finding
     most = 100 * fmin(1, c->limited_ns / c->seen_ns) * most_saved(c);
     if (!(most >= LEAST_POINTS))
         return false;
+    hu_gpu_clock_name(c, name);
     hu_hint_say(&h,
-                "The driver lowered the clock of GPU %lld for %s of its busy time. Cannot tell how much that costs: the "
+                "The driver lowered the clock of %s for %s of its busy time. Cannot tell how much that costs: the "
                 "highest clocks would save at most %s of the run, and nothing where kernels wait for something else%s.",
-                (long long)c->number, hu_say_pct(100 * hu_gpu_clock_limited(c)).t, hu_say_pct(most).t,
+                name, hu_say_pct(100 * hu_gpu_clock_limited(c)).t, hu_say_pct(most).t,
                 c->is_ours ? "" : "; whether the job used this GPU is not known");
     hu_throttled_show(c, &h);
     *out = (hu_finding){.rule = HU_RULE_THROTTLING,

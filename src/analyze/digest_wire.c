@@ -524,7 +524,7 @@ HU_WIRE_TABLE(hu_outside_process, OUTSIDE_PROCESS);
 HU_WIRE_TABLE(hu_outside, OUTSIDE);
 
 #define GPU_CLOCK(F, T) \
-    F(T, I64, number) F(T, STR, name) F(T, STR, uuid) F(T, STR, bus) F(T, STR, driver) F(T, STR, limits) \
+    F(T, I64, number) F(T, I64, device) F(T, STR, name) F(T, STR, uuid) F(T, STR, bus) F(T, STR, driver) F(T, STR, limits) \
     F(T, STR, problem) F(T, BOOL, is_ours) F(T, BOOL, is_mig) F(T, I64, others) F(T, F64, most_sm_mhz) \
     F(T, F64, most_watts) F(T, F64, seen_ns) F(T, F64, busy_ns) F(T, BOOL, is_work) F(T, F64, sm_mhz) F(T, F64, watts) \
     F(T, F64, joules) F(T, F64, step_joules) F(T, F64, memory_bytes) F(T, F64, celsius) F(T, F64, limited_ns) \

@@ -4,8 +4,8 @@
  * A value holds until the next one of its track, and no longer than HOLD: what was not sampled is not known.  All values of
  * a GPU are walked through once in the order of time, from one change to the next.
  *
- * Busy is the time of the trace's GPU work, where the trace has some and there is one GPU to have run it; else the driver's
- * utilization, by which a stretch of time counts for its share.
+ * Busy is the time of the trace's GPU work, where the trace has some and says which GPU ran it, or there is one GPU to have
+ * run it; else the driver's utilization, by which a stretch of time counts for its share.
  */
 #include "analyze/gpu_clocks.h"
 
@@ -49,11 +49,13 @@ typedef struct {
 typedef struct {
     const hu_ask *ask;
     hu_gpu_clock *row;
+    hu_intervals  work; /* the GPU's, where row->is_work */
+    char          label[HU_GPU_LABEL_BYTES];
     int64_t       hold_ns;
     HU_VEC(change) changes, energies; /* by time; those of energy alone */
     double  now[HU_GPU_QUANTITY_COUNT];
     int64_t seen_ns[HU_GPU_QUANTITY_COUNT];
-    size_t  work; /* the first interval of GPU work that does not lie before the stretch at hand */
+    size_t  at; /* the first interval of `work` that does not lie before the stretch at hand */
     double  busy_mhz, watts_ns, watt_seconds, limited_mhz, limited_mhz_ns, limited_memory, limited_memory_ns, busy_mhz_ns;
 } walk;
 
@@ -66,7 +68,7 @@ static hu_str cut(hu_str *rest, char end)
     return part;
 }
 
-static bool read_line(hu_str line, hu_gpu_clock *out, int64_t *hold_ns)
+static bool read_line(hu_str line, hu_gpu_clock *out, int64_t *hold_ns, char label[HU_GPU_LABEL_BYTES])
 {
     int64_t number[NUMBERS];
 
@@ -100,17 +102,22 @@ static bool read_line(hu_str line, hu_gpu_clock *out, int64_t *hold_ns)
     out->bus = cut(&line, '\t');
     out->driver = cut(&line, '\t');
     out->name = cut(&line, '\t');
-    out->problem = line;
+    out->problem = cut(&line, '\t');
+    if (!hu_parse_i64(line, &out->device) || out->device < 0)
+        out->device = -1;
+    if (line.n) /* before, tracks had the driver's number */
+        hu_gpu_label(out->device, out->number, label);
+    else
+        hu_gpu_label(out->number, out->number, label);
     return true;
 }
 
 /* The quantity that a track of this GPU counts; HU_GPU_QUANTITY_COUNT: none of ours. */
-static unsigned quantity_of(hu_str name, int64_t gpu)
+static unsigned quantity_of(hu_str name, const char *label)
 {
     for (unsigned q = 0; q < HU_GPU_QUANTITY_COUNT; q++) {
         char      text[96];
-        const int n = snprintf(text, sizeof text, "GPU %lld %s (%s)", (long long)gpu, quantities[q].words,
-                               quantities[q].unit);
+        const int n = snprintf(text, sizeof text, "%s %s (%s)", label, quantities[q].words, quantities[q].unit);
 
         if (n > 0 && hu_str_equal(name, (hu_str){text, (size_t)n}))
             return q;
@@ -135,7 +142,7 @@ static bool collect(walk *w)
         return false;
     for (size_t t = 0; t < w->ask->n_tracks; t++)
         of[t] = w->ask->tracks[t].type == HU_TRACK_COUNTER
-                    ? (uint8_t)quantity_of(hu_trace_text(w->ask->trace, w->ask->tracks[t].name), w->row->number)
+                    ? (uint8_t)quantity_of(hu_trace_text(w->ask->trace, w->ask->tracks[t].name), w->label)
                     : HU_GPU_QUANTITY_COUNT;
     for (size_t i = 0; i < n; i++)
         if (of[samples[i].track] < HU_GPU_QUANTITY_COUNT && isfinite(samples[i].value) &&
@@ -158,14 +165,14 @@ static bool knows(const walk *w, unsigned quantity, int64_t ns)
 /* How much of [from, to) the GPU worked; NaN unknown.  Stretches come in the order of time. */
 static double busy_in(walk *w, int64_t from, int64_t to)
 {
-    const hu_intervals *busy = &w->ask->busy;
+    const hu_intervals *busy = &w->work;
     double              ns = 0;
 
     if (!w->row->is_work)
         return knows(w, HU_GAUGE_BUSY, from) ? (double)(to - from) * w->now[HU_GAUGE_BUSY] / 100 : NAN;
-    while (w->work < busy->n && busy->at[w->work].end_ns <= from)
-        w->work++;
-    for (size_t i = w->work; i < busy->n && busy->at[i].start_ns < to; i++) {
+    while (w->at < busy->n && busy->at[w->at].end_ns <= from)
+        w->at++;
+    for (size_t i = w->at; i < busy->n && busy->at[i].start_ns < to; i++) {
         const int64_t first = busy->at[i].start_ns > from ? busy->at[i].start_ns : from;
         const int64_t last = busy->at[i].end_ns < to ? busy->at[i].end_ns : to;
 
@@ -385,6 +392,24 @@ static bool measure_one(walk *w)
     return say_limits(w);
 }
 
+/* The work of this GPU: of the device of its number, or all where there is no other.  False: no memory. */
+static bool find_work(walk *w, bool is_only)
+{
+    const hu_ask *ask = w->ask;
+
+    for (size_t i = 0; w->row->device >= 0 && i < ask->n_work; i++) {
+        const uint32_t slice = ask->work[i];
+
+        if (ask->tracks[ask->s.track[slice]].device == w->row->device &&
+            !hu_intervals_add(ask->scratch, &w->work, ask->s.start_ns[slice], hu_ask_end(ask, slice)))
+            return false;
+    }
+    if (w->row->device < 0 && is_only)
+        w->work = ask->busy;
+    w->row->is_work = ask->n_work > 0 && (w->row->device >= 0 || is_only);
+    return w->row->device < 0 || hu_intervals_unite(ask->scratch, &w->work);
+}
+
 static size_t count_lines(hu_str text)
 {
     size_t n = 0;
@@ -406,10 +431,9 @@ int hu_gpu_clocks_measure(const hu_ask *ask, hu_gpu_clocks *out, hu_error *err)
         hu_gpu_clock row;
         walk         w = {.ask = ask, .row = &row};
 
-        if (!read_line(cut(&text, '\n'), &row, &w.hold_ns))
+        if (!read_line(cut(&text, '\n'), &row, &w.hold_ns, w.label))
             continue;
-        row.is_work = is_one && row.is_ours && ask->n_work > 0;
-        if (!measure_one(&w) || !hu_vec_push(ask->arena, &list, row))
+        if (!find_work(&w, is_one && row.is_ours) || !measure_one(&w) || !hu_vec_push(ask->arena, &list, row))
             return hu_fail_memory(err);
     }
     *out = (hu_gpu_clocks){.at = list.at, .n = list.n};
@@ -449,6 +473,17 @@ double hu_gpu_clocks_step_joules(const hu_gpu_clocks *g)
     for (size_t i = 0; i < g->n; i++)
         sum += g->at[i].step_joules;
     return sum;
+}
+
+void hu_gpu_clock_name(const hu_gpu_clock *c, char out[HU_GPU_NAME_BYTES])
+{
+    char label[HU_GPU_LABEL_BYTES];
+
+    hu_gpu_label(c->device, c->number, label);
+    if (c->device >= 0 && c->device != c->number)
+        snprintf(out, HU_GPU_NAME_BYTES, "%s (nvidia-smi %lld)", label, (long long)c->number);
+    else
+        snprintf(out, HU_GPU_NAME_BYTES, "%s", label);
 }
 
 double hu_gpu_clock_limited(const hu_gpu_clock *c)

@@ -10,11 +10,12 @@
 #include "base/gpu_counters.h"
 
 typedef struct {
-    int64_t number;                  /* as the driver has it */
+    int64_t number;                  /* as the driver has it (nvidia-smi) */
+    int64_t device;                  /* as CUDA has it, and the trace's GPU work; -1 not known */
     hu_str  name, uuid, bus, driver; /* "" not known */
     hu_str  limits;  /* what lowered its clock, the longest first, with shares of the busy time; "" nothing */
     hu_str  problem; /* why it stopped giving values; "" it did not */
-    bool    is_ours; /* processes of the job were seen on it; else it is one that the job may use */
+    bool    is_ours; /* the job worked on it, or its processes were seen there; else it is one that the job may use */
     bool    is_mig;  /* divided among jobs */
     int64_t others;  /* processes seen on it that are not the job's; -1 unknown */
     double  most_sm_mhz, most_memory_mhz, most_watts; /* highest clocks, power limit */
@@ -44,6 +45,10 @@ bool hu_gpu_clocks_merge(hu_gpu_clocks *into, const hu_gpu_clocks *from, hu_aren
 /* Of all of them; NaN where one gives none, or there are none. */
 double hu_gpu_clocks_joules(const hu_gpu_clocks *g);
 double hu_gpu_clocks_step_joules(const hu_gpu_clocks *g);
+
+/* "GPU 0", "GPU 0 (nvidia-smi 3)" where the driver has another number, "nvidia-smi GPU 3" where CUDA's is not known. */
+enum { HU_GPU_NAME_BYTES = 80 };
+void hu_gpu_clock_name(const hu_gpu_clock *c, char out[HU_GPU_NAME_BYTES]);
 
 /* Share of its busy time in which its clock was lowered; NaN where that cannot be told. */
 double hu_gpu_clock_limited(const hu_gpu_clock *c);

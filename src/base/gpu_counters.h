@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gpu_counters.h - what is sampled of a GPU beside a recording, and what its counter tracks are called.
  *
- * The writer of a trace and its reader know a track by this name: "GPU 0 power (W)".
+ * The writer of a trace and its reader know a track by this name: "GPU 0 power (W)".  The number is CUDA's, as in all else
+ * of the trace; where it is not known, the driver's: "nvidia-smi GPU 3 power (W)".
  */
 #ifndef HU_BASE_GPU_COUNTERS_H
 #define HU_BASE_GPU_COUNTERS_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* clang-format off */
 /* Q(id, words, unit, what one unit of the driver's number is in it) */
@@ -54,6 +56,12 @@ typedef enum {
         HU_GPU_REASON_COUNT
 } hu_gpu_reason;
 
-enum { HU_GPU_MOST = 64 }; /* of one machine */
+enum { HU_GPU_MOST = 64, HU_GPU_LABEL_BYTES = 40 }; /* HU_GPU_MOST: of one machine */
+
+/* What a GPU's tracks begin with: CUDA's number of it (less than 0: not known), the driver's. */
+static inline void hu_gpu_label(int64_t cuda, int64_t driver, char out[HU_GPU_LABEL_BYTES])
+{
+    snprintf(out, HU_GPU_LABEL_BYTES, cuda < 0 ? "nvidia-smi GPU %lld" : "GPU %lld", (long long)(cuda < 0 ? driver : cuda));
+}
 
 #endif

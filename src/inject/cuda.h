@@ -175,6 +175,10 @@ void *hu_cuda_mapped(const char *soname, char *path, size_t room); /* a library 
 void  hu_cuda_read_versions(hu_cuda_facts *facts);                 /* of driver and runtime, by asking them */
 void  hu_cuda_judge_absence(void); /* at the end of a process whose driver never called: why, as far as can be told */
 
+/* cuda_devices.c.  The device of that number, a new one where there is none yet; NULL: there are too many. */
+hu_gpu_device *hu_cuda_device(hu_cuda_facts *facts, uint32_t id);
+void hu_cuda_ask_uuids(hu_cuda_facts *facts); /* of those that had work, once: the driver, where CUPTI did not say */
+
 /* cupti_buffers.c: pieces of memory that CUPTI fills.  A request always gets one. */
 void hu_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records);
 bool hu_buffers_complete(uint8_t *buffer, size_t valid_bytes); /* false: it is none of ours */
@@ -190,6 +194,7 @@ struct hu_buffer {
 
 hu_buffer *hu_buffers_take(void);             /* one that was filled, the oldest first; NULL: none */
 void       hu_buffers_give_back(hu_buffer *); /* may be filled again */
+uint64_t   hu_buffers_lost(void);             /* records, since the last time, that nobody can decode any more */
 uint32_t  *hu_buffers_word(void);             /* changes whenever one was filled: to wait for it */
 void       hu_buffers_wake(void);
 
@@ -199,8 +204,9 @@ void hu_cuda_thread_flush(bool is_whole); /* soon */
 void hu_cuda_thread_look(void);           /* at the gate, now */
 void hu_cuda_thread_end(void);            /* decodes what is there, then ends; waits for that, but not for ever */
 
-/* cupti_records.c: all records of a buffer, into the ring. */
-void hu_cupti_decode(hu_buffer *buffer);
+/* cupti_records.c: all records of a buffer, into the ring; only how many there are, on any thread. */
+void     hu_cupti_decode(hu_buffer *buffer);
+uint64_t hu_cupti_count(uint8_t *at, size_t valid_bytes);
 
 /* cupti_names.c: functions by their number; 0: its calls are not recorded. */
 uint32_t hu_cupti_call_name(uint32_t domain, uint32_t cbid);

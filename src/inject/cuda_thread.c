@@ -49,8 +49,13 @@ static void ask_once(hu_cuda_facts *facts)
 static void decode_all(void)
 {
     hu_cuda_facts *facts = hu_cuda_get_facts();
+    const uint64_t lost = hu_buffers_lost();
     hu_buffer     *b;
 
+    if (facts) {
+        facts->records += lost;
+        facts->thrown += lost;
+    }
     while ((b = hu_buffers_take())) {
         const bool is_first = facts && facts->buffers++ == 0;
 
@@ -76,6 +81,7 @@ static void round_once(bool is_flush)
     decode_all();
     if (facts) {
         facts->dropped += back_end->dropped();
+        hu_cuda_ask_uuids(facts);
         facts->decoding_ns = cpu_ns();
     }
 }

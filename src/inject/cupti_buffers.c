@@ -6,7 +6,8 @@
  * in maps of their own and are empty again, so zero, before they are given away: CUPTI was told so.
  *
  * Requests and completions come on any thread, also on the program's: they take a lock for a few instructions, and a request
- * for a new piece maps it.
+ * for a new piece maps it.  Who does not get the lock, or no memory, gets the one piece that needs neither; its records, and
+ * those of a piece that comes back without the lock, are counted on the spot and lost.
  */
 #include <string.h>
 
@@ -23,8 +24,13 @@ static uint32_t  filled; /* counts */
 
 static hu_buffer *first_empty, *first_full, *last_full;
 
-/* Where even a small map is refused: nothing that is written here is looked at. */
-static uint8_t nowhere[SPARE_BYTES] __attribute__((aligned(16)));
+/* Where even a small map is refused.  Several may be given it at once, and then write over each other: what is in it can be
+ * counted only when one had it alone. */
+static uint8_t  nowhere[SPARE_BYTES] __attribute__((aligned(16)));
+static uint32_t n_nowhere; /* that have it */
+static bool     is_crowded;
+
+static uint64_t lost; /* records, since somebody asked */
 
 static hu_buffer *make(hu_buffer *b, size_t bytes, bool is_spare)
 {
@@ -58,6 +64,29 @@ static hu_buffer *find_empty(void)
     return NULL;
 }
 
+static uint8_t *get_nowhere(void)
+{
+    if (__atomic_fetch_add(&n_nowhere, 1, __ATOMIC_ACQ_REL) > 0)
+        __atomic_store_n(&is_crowded, true, __ATOMIC_RELEASE);
+    return nowhere;
+}
+
+static void lose(uint64_t records)
+{
+    __atomic_fetch_add(&lost, records, __ATOMIC_RELAXED);
+}
+
+/* Of those who had it together, each lost at least one record. */
+static void take_nowhere_back(size_t valid_bytes)
+{
+    valid_bytes = valid_bytes < sizeof nowhere ? valid_bytes : sizeof nowhere;
+    lose(__atomic_load_n(&is_crowded, __ATOMIC_ACQUIRE) ? valid_bytes > 0 : hu_cupti_count(nowhere, valid_bytes));
+    if (__atomic_load_n(&n_nowhere, __ATOMIC_ACQUIRE) == 1)
+        memset(nowhere, 0, sizeof nowhere);
+    if (__atomic_sub_fetch(&n_nowhere, 1, __ATOMIC_ACQ_REL) == 0)
+        __atomic_store_n(&is_crowded, false, __ATOMIC_RELEASE);
+}
+
 void hu_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records)
 {
     const bool has_lock = hu_lock(&lock);
@@ -70,7 +99,7 @@ void hu_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records)
     }
     if (has_lock)
         hu_unlock(&lock);
-    *buffer = b ? b->at : nowhere;
+    *buffer = b ? b->at : get_nowhere();
     *bytes = b ? b->bytes : sizeof nowhere;
     *most_records = 0; /* as many as fit */
 }
@@ -88,10 +117,16 @@ bool hu_buffers_complete(uint8_t *buffer, size_t valid_bytes)
 {
     hu_buffer *b;
 
-    if (buffer == nowhere)
+    if (buffer == nowhere) {
+        take_nowhere_back(valid_bytes);
         return true;
-    if (!hu_lock(&lock))
-        return true; /* it stays out: lost */
+    }
+    if (!hu_lock(&lock)) { /* it stays out; nobody makes or moves a buffer that is, so it may be looked for */
+        b = find(buffer);
+        if (b)
+            lose(hu_cupti_count(b->at, valid_bytes < b->bytes ? valid_bytes : b->bytes));
+        return b != NULL;
+    }
     b = find(buffer);
     if (b && b->is_out) {
         b->valid = valid_bytes < b->bytes ? valid_bytes : b->bytes;
@@ -140,6 +175,11 @@ void hu_buffers_give_back(hu_buffer *b)
         first_empty = b;
     }
     hu_unlock(&lock);
+}
+
+uint64_t hu_buffers_lost(void)
+{
+    return __atomic_exchange_n(&lost, 0, __ATOMIC_RELAXED);
 }
 
 uint32_t *hu_buffers_word(void)

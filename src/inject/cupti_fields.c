@@ -44,13 +44,14 @@ size_t hu_cupti_choose(int kind, int *numbers, size_t room)
     return n;
 }
 
-static hu_cupti_place find(const hu_cupti_layout *layout, int number)
+/* `bytes` of a field that is no number: it must be as long as we know it. */
+static hu_cupti_place find(const hu_cupti_layout *layout, int number, size_t bytes)
 {
     for (size_t i = 0; i < layout->n_entries; i++) {
         const hu_cupti_entry *e = &layout->entries[i];
+        const bool            fits = bytes > sizeof(uint64_t) ? e->bytes == bytes : e->bytes <= sizeof(uint64_t);
 
-        if (e->field == number && e->bytes <= sizeof(uint64_t) && e->offset <= MOST_RECORD_BYTES &&
-            e->offset + e->bytes <= layout->record_bytes)
+        if (e->field == number && fits && e->offset <= MOST_RECORD_BYTES && e->offset + e->bytes <= layout->record_bytes)
             return (hu_cupti_place){(uint16_t)e->offset, (uint8_t)e->bytes};
     }
     return (hu_cupti_place){0, 0};
@@ -60,5 +61,5 @@ void hu_cupti_use_layout(uint32_t kind, const hu_cupti_layout *layout)
 {
     for (size_t i = 0; i < HU_CUPTI_FIELDS; i++)
         if (fields[i].kind == same_fields_as((int)kind) && fields[i].number >= 0)
-            hu_cupti_places[i] = find(layout, fields[i].number);
+            hu_cupti_places[i] = find(layout, fields[i].number, fields[i].bytes);
 }

@@ -77,7 +77,8 @@ enum {
     F(DEVICE_MEMORY, OF_DEVICE, 16, 8, 0, 3) F(DEVICE_WARP, OF_DEVICE, 32, 4, 0, 6)                                    \
     F(DEVICE_SMS, OF_DEVICE, 44, 4, 0, 9) F(DEVICE_WARPS_PER_SM, OF_DEVICE, 52, 4, 0, 11)                              \
     F(DEVICE_MAJOR, OF_DEVICE, 104, 4, 0, 24) F(DEVICE_MINOR, OF_DEVICE, 108, 4, 0, 25)                                \
-    F(DEVICE_ID, OF_DEVICE, 112, 4, 0, 26) F(DEVICE_NAME, OF_DEVICE, 136, 8, 0, 29)                                    \
+    F(DEVICE_ID, OF_DEVICE, 112, 4, 0, 26) F(DEVICE_UUID, OF_DEVICE, 120, 16, 0, 28)                                   \
+    F(DEVICE_NAME, OF_DEVICE, 136, 8, 0, 29) F(DEVICE_IS_CUDA_VISIBLE, OF_DEVICE, 144, 1, 0, 30)                       \
     F(NODE_STREAM, OF_HOST_NODE, 4, 4, 130100, 1) F(NODE_CONTEXT, OF_HOST_NODE, 8, 4, 130100, 2)                       \
     F(NODE_CORRELATION, OF_HOST_NODE, 16, 4, 130100, 4) F(NODE_GRAPH, OF_HOST_NODE, 20, 4, 130100, 5)                  \
     F(NODE_ID, OF_HOST_NODE, 24, 8, 130100, 6) F(NODE_THREAD, OF_HOST_NODE, 36, 4, 130100, 8)                          \
@@ -124,7 +125,7 @@ static inline bool hu_cupti_has(hu_cupti_field f)
     return hu_cupti_places[f].bytes > 0;
 }
 
-/* Little-endian, as all that CUPTI runs on. */
+/* Of a field that is a number.  Little-endian, as all that CUPTI runs on. */
 static inline uint64_t hu_cupti_get(const uint8_t *record, hu_cupti_field f)
 {
     const hu_cupti_place place = hu_cupti_places[f];
@@ -137,6 +138,15 @@ static inline uint64_t hu_cupti_get(const uint8_t *record, hu_cupti_field f)
     }
     memcpy(&value, record + place.offset, place.bytes);
     return value;
+}
+
+/* Of a field that is `n` bytes.  False: it is not there, and `out` as it was. */
+static inline bool hu_cupti_get_bytes(const uint8_t *record, hu_cupti_field f, uint8_t *out, size_t n)
+{
+    if (hu_cupti_places[f].bytes != n)
+        return false;
+    memcpy(out, record + hu_cupti_places[f].offset, n);
+    return true;
 }
 
 #endif

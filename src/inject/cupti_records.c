@@ -44,6 +44,15 @@ static hu_record *take(uint32_t n)
     return r;
 }
 
+/* A device whose number has no bit is one whose UUID nobody asks for. */
+static void note_use(uint32_t device)
+{
+    hu_cuda_facts *f = facts();
+
+    if (device < 64 && !(f->used >> device & 1))
+        f->used |= UINT64_C(1) << device;
+}
+
 static void put(hu_record *r, hu_gpu_kind kind, uint32_t name, uint64_t start, uint64_t end, uint32_t correlation,
                 uint32_t high)
 {
@@ -53,6 +62,8 @@ static void put(hu_record *r, hu_gpu_kind kind, uint32_t name, uint64_t start, u
     r->a = end > start ? end - start : 0;
     r->b = correlation | (uint64_t)high << 32;
     hu_ring_publish(r, HU_RECORD_GPU);
+    if (kind == HU_GPU_KERNEL || kind == HU_GPU_COPY || kind == HU_GPU_FILL || kind == HU_GPU_GRAPH)
+        note_use(high);
 }
 
 /* A MORE, filled before its record is published. */
@@ -256,36 +267,32 @@ static void take_stream(const uint8_t *s)
     put(r, HU_GPU_STREAM, 0, 0, 0, 0, HU_GPU_NONE);
 }
 
-/* Into the head: a flight recorder would forget it. */
+/* Into the head: a flight recorder would forget it.  One that CUDA_VISIBLE_DEVICES hides has a number, too, which may be
+ * that of another one: it is not believed then, and never with its UUID. */
 static void take_device(const uint8_t *d)
 {
+    const bool     is_hidden = hu_cupti_has(DEVICE_IS_CUDA_VISIBLE) && !get(d, DEVICE_IS_CUDA_VISIBLE);
     hu_cuda_facts *f = facts();
-    const uint32_t id = get32(d, DEVICE_ID), n = f->n_devices < HU_GPU_DEVICES_MAX ? f->n_devices : HU_GPU_DEVICES_MAX;
+    const uint32_t n = f->n_devices;
     const char    *name = (const char *)(uintptr_t)get(d, DEVICE_NAME);
-    hu_gpu_device *out = NULL;
+    hu_gpu_device *out = hu_cuda_device(f, get32(d, DEVICE_ID));
 
-    for (uint32_t i = 0; i < n; i++)
-        if (f->devices[i].id == id)
-            out = &f->devices[i];
-    if (!out && n == HU_GPU_DEVICES_MAX)
+    if (!out || (is_hidden && n == f->n_devices))
         return;
-    if (!out)
-        out = &f->devices[n];
-    out->id = id;
     out->sm_count = get32(d, DEVICE_SMS);
     out->warp_size = get32(d, DEVICE_WARP);
     out->max_threads_per_sm = get32(d, DEVICE_WARPS_PER_SM) * out->warp_size;
     out->major = get32(d, DEVICE_MAJOR);
     out->minor = get32(d, DEVICE_MINOR);
     out->memory_bytes = get(d, DEVICE_MEMORY);
+    if (!is_hidden)
+        (void)hu_cupti_get_bytes(d, DEVICE_UUID, out->uuid, sizeof out->uuid);
     if (name) {
         const size_t length = strnlen(name, sizeof out->name - 1);
 
         memcpy(out->name, name, length);
         out->name[length] = '\0';
     }
-    if (out == &f->devices[n])
-        __atomic_store_n(&f->n_devices, n + 1, __ATOMIC_RELEASE);
 }
 
 static void take_host(const uint8_t *h, bool is_node)
@@ -366,14 +373,31 @@ static int next(uint8_t *buffer, size_t bytes, uint8_t **record)
     return c->subscriber ? c->next_record_2(c->subscriber, buffer, bytes, record) : c->next_record(buffer, bytes, record);
 }
 
+/* The next record that lies in the buffer.  False: that was the last one, and `code` says why. */
+static bool has_next(uint8_t *at, size_t bytes, uint8_t **record, int *code)
+{
+    if (!bytes || (*code = next(at, bytes, record)) != HU_CUPTI_OK || !*record)
+        return false;
+    return *record >= at && *record < at + bytes;
+}
+
+uint64_t hu_cupti_count(uint8_t *at, size_t valid_bytes)
+{
+    uint8_t *record = NULL;
+    uint64_t n = 0;
+    int      code;
+
+    while (has_next(at, valid_bytes, &record, &code))
+        n++;
+    return n;
+}
+
 void hu_cupti_decode(hu_buffer *b)
 {
     uint8_t *record = NULL;
     int      code = HU_CUPTI_OK;
 
-    while (b->valid && (code = next(b->at, b->valid, &record)) == HU_CUPTI_OK && record) {
-        if (record < b->at || record >= b->at + b->valid) /* not ours to read */
-            break;
+    while (has_next(b->at, b->valid, &record, &code)) {
         facts()->records++;
         if (b->is_spare)
             facts()->thrown++;

@@ -53,6 +53,7 @@ enum {
     HU_GPU_KIND_BITS = 5,
     HU_GPU_TID_BITS = 22,
     HU_GPU_DEVICES_MAX = 16,
+    HU_GPU_UUID_BYTES = 16,
     HU_CUDA_TEXT = 200,
     HU_CUDA_WANTS_MEMORY = 1, /* bits of hu_control.cuda: --cuda-memory-usage, */
     HU_CUDA_WHOLE_GRAPHS = 2, /* --cuda-graph-trace=graph */
@@ -65,6 +66,7 @@ enum {
 typedef struct {
     uint32_t id, sm_count, warp_size, max_threads_per_sm, major, minor;
     uint64_t memory_bytes;
+    uint8_t  uuid[HU_GPU_UUID_BYTES]; /* of the board, also where it is divided (MIG); all 0: not known */
     char     name[72];
 } hu_gpu_device;
 
@@ -88,6 +90,7 @@ typedef struct {
     uint64_t      buffers;
     uint64_t      decoding_ns;           /* CPU time of the thread that decodes */
     uint64_t      yielded;               /* ticks that another one recorded and we did not */
+    uint64_t      used;                  /* bits of devices, by their number, on which there was work */
     char          what[64];              /* the function that failed, or is missing */
     char          library[HU_CUDA_TEXT]; /* of CUPTI; "": none */
     char          other[HU_CUDA_TEXT];   /* who else uses CUPTI, or the tool that was loaded first; "": none known */

@@ -307,7 +307,8 @@ static void write_devices(work *w)
         const hu_cuda_facts *c = w->list->at[w->members[i]].cuda;
 
         for (uint32_t k = 0; c && k < c->n_devices; k++) {
-            if (c->devices[k].id >= 64 || seen >> c->devices[k].id & 1)
+            if (c->devices[k].id >= 64 || seen >> c->devices[k].id & 1 ||
+                !c->devices[k].name[0]) /* CUPTI did not describe it */
                 continue;
             seen |= UINT64_C(1) << c->devices[k].id;
             write_device(w, &c->devices[k]);
@@ -626,6 +627,34 @@ static int write_perf(work *w, hu_error *err)
     return hu_pf_outside_write(&w->p, &waits) ? 0 : hu_fail_memory(err);
 }
 
+/* The devices that these processes worked on; each pair of a number and a GPU once.  False: no memory. */
+static bool list_used(work *w, hu_pf_gpu_options *how)
+{
+    HU_VEC(hu_pf_gpu_used) list = {0};
+
+    for (size_t i = 0; i < w->n_members; i++) {
+        const hu_cuda_facts *c = w->list->at[w->members[i]].cuda;
+
+        for (uint32_t number = 0; c && number < 64; number++) {
+            hu_pf_gpu_used one = {.number = number};
+            size_t         at = 0;
+
+            if (!(c->used >> number & 1))
+                continue;
+            for (uint32_t k = 0; k < c->n_devices; k++)
+                if (c->devices[k].id == number)
+                    memcpy(one.uuid, c->devices[k].uuid, sizeof one.uuid);
+            while (at < list.n && memcmp(&list.at[at], &one, sizeof one) != 0)
+                at++;
+            if (at == list.n && !hu_vec_push(w->p.arena, &list, one))
+                return false;
+        }
+    }
+    how->used = list.at;
+    how->n_used = list.n;
+    return true;
+}
+
 /* The GPUs of these processes, by their numbers of the whole session. */
 static int write_gpus(work *w, hu_error *err)
 {
@@ -636,7 +665,7 @@ static int write_gpus(work *w, hu_error *err)
     uint32_t         *known = hu_arena_calloc(w->p.arena, n + 1, sizeof *known);
     hu_pf_gpu_choice  choice;
 
-    if (!own || !known)
+    if (!own || !known || !list_used(w, &how))
         return hu_fail_memory(err);
     for (size_t i = 0; i < w->n_members; i++)
         own[how.n_own++] = w->list->at[w->members[i]].pid;

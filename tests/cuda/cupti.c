@@ -950,6 +950,8 @@ static void took_device(const standin_op *op)
     r->coreClockRate = 1410000;
     r->id = op->device;
     r->name = "Stand-in A100";
+    memcpy(&r->uuid, op->uuid, sizeof op->uuid);
+    r->isCudaVisible = !op->is_hidden;
     append(OP_DEVICE, r);
 }
 

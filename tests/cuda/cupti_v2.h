@@ -78,7 +78,7 @@ static const field_source sources[] = {
     DEVICE(NUM_THREADS_PER_WARP, numThreadsPerWarp, 4), DEVICE(NUM_MULTIPROCESSORS, numMultiprocessors, 4),
     DEVICE(MAX_WARPS_PER_MULTIPROCESSOR, maxWarpsPerMultiprocessor, 4),
     DEVICE(COMPUTE_CAPABILITY_MAJOR, computeCapabilityMajor, 4), DEVICE(COMPUTE_CAPABILITY_MINOR, computeCapabilityMinor, 4),
-    DEVICE(ID, id, 4), DEVICE(NAME, name, 8),
+    DEVICE(ID, id, 4), DEVICE(UUID, uuid, 16), DEVICE(NAME, name, 8), DEVICE(IS_CUDA_VISIBLE, isCudaVisible, 1),
     COST(KIND, kind, 4), COST(OVERHEAD_KIND, overheadKind, 4), COST(PROCESS_ID, objectId.pt.processId, 4),
     COST(THREAD_ID, objectId.pt.threadId, 8), COST(START, start, 8), COST(END, end, 8), COST(CORRELATION_ID, correlationId, 8),
 };

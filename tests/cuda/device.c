@@ -5,7 +5,10 @@
  * and ranks that it waits for; so all instants are computed, and are exact.  What cannot be known yet (another rank has not come)
  * stays in the queue.  A thread reports what is over, and each call that waits sleeps until its instant.
  *
- *     STANDIN_DEVICES=0        cuInit answers 100
+ *     STANDIN_DEVICES=0        cuInit answers 100; else how many boards there are.  CUDA_VISIBLE_DEVICES says which of them are devices:
+ *                              their numbers, or a word for each part of board 0 (MIG-...)
+ *     STANDIN_UUID=record      records of devices have no UUID; none: nor does the driver tell them
+ *     STANDIN_HIDDEN=1         there are records of boards that are no devices, with the number that nvidia-smi has
  *     STANDIN_INIT=803         cuInit answers this, after it has called the injected library
  *     STANDIN_WORLD=file       memory that ranks share, of RANK and WORLD_SIZE
  *     STANDIN_LATENCY=12700    ns from launch to begin; STANDIN_GAP=1000 between kernels, STANDIN_LAUNCH=6700 for the call itself
@@ -27,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STREAMS = 64, EVENTS = 4096, QUEUE = 1022, MEETINGS = 4096, RANKS = 64, NEVER = -1 };
+enum { BOARDS = 8, STREAMS = 64, EVENTS = 4096, QUEUE = 1022, MEETINGS = 4096, RANKS = 64, NEVER = -1 };
 
 typedef struct {
     standin_op op;
@@ -65,6 +68,8 @@ static int                     rank, ranks = 1;
 static int64_t                 meetings;
 static const standin_profiler *profiler;
 static bool                    is_up, is_forked, has_thread;
+static int                     board_of[BOARDS], n_devices; /* by the number of the device */
+static int                     current;                     /* device: of all threads */
 static int64_t                 latency, gap, launch_cost;
 static __thread bool           inside_init;
 
@@ -302,8 +307,8 @@ void standin_add(int s, const standin_op *op, int64_t length, bool with_others)
     work          w = {
                  .op = *op, .arrives = now + launch_cost + latency, .length = length, .meeting = NEVER, .waits_for = -1, .makes = -1};
 
-    w.op.device = 0;
-    w.op.context = 1;
+    w.op.device = (uint32_t)current;
+    w.op.context = 1 + (uint32_t)current;
     w.op.stream = standin_stream_id(s);
     w.op.queued = now;
     w.op.submitted = now + launch_cost;
@@ -322,7 +327,8 @@ void standin_add_node(int s, const standin_op *op, int64_t length)
     work w = {
         .op = *op, .arrives = standin_now() + latency, .length = length, .meeting = NEVER, .waits_for = -1, .makes = -1};
 
-    w.op.context = 1;
+    w.op.device = (uint32_t)current;
+    w.op.context = 1 + (uint32_t)current;
     w.op.stream = standin_stream_id(s);
     if (profiler && w.op.kind == OP_KERNEL)
         profiler->launched(&w.op);
@@ -436,9 +442,76 @@ int standin_rank(void)
 
 /* for the profiler */
 
+static int boards(void)
+{
+    const int64_t n = setting("STANDIN_DEVICES", 1);
+
+    return n < BOARDS ? (int)n : BOARDS;
+}
+
+static bool is_word(const char *name, const char *word)
+{
+    const char *value = getenv(name);
+
+    return value && strcmp(value, word) == 0;
+}
+
+static void find_devices(void)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+
+    for (int b = 0; !at && b < boards(); b++)
+        board_of[n_devices++] = b;
+    for (; at && *at && n_devices < BOARDS; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
+        board_of[n_devices++] = strncmp(at, "MIG-", 4) == 0 ? 0 : atoi(at);
+}
+
 static int devices(void)
 {
-    return is_up && !is_forked && setting("STANDIN_INIT", 0) == 0 ? (int)setting("STANDIN_DEVICES", 1) : 0;
+    return is_up && !is_forked && setting("STANDIN_INIT", 0) == 0 ? n_devices : 0;
+}
+
+int standin_device_set(int device)
+{
+    if (device < 0 || device >= n_devices)
+        return 101;
+    current = device;
+    return 0;
+}
+
+int standin_devices(void)
+{
+    return n_devices;
+}
+
+/* As the stand-in of NVML has them (tests/nvml/standin.c). */
+static void uuid_of(int board, uint8_t out[16])
+{
+    static const uint8_t rest[12] = {0x11, 0x11, 0x22, 0x22, 0x33, 0x33, 0x44, 0x44, 0x44, 0x44, 0x44, 0x44};
+    const uint32_t       first = 0xabc0 + (uint32_t)board;
+
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(first >> (24 - 8 * i));
+    memcpy(out + 4, rest, sizeof rest);
+}
+
+static void describe_device(standin_op *op, int device)
+{
+    op->device = (uint32_t)device;
+    if (!getenv("STANDIN_UUID"))
+        uuid_of(board_of[device], op->uuid);
+}
+
+/* A board that is no device. */
+static bool describe_hidden(standin_op *op, int board)
+{
+    for (int d = 0; d < n_devices; d++)
+        if (board_of[d] == board)
+            return false;
+    op->device = (uint32_t)board;
+    op->is_hidden = 1;
+    uuid_of(board, op->uuid);
+    return true;
 }
 
 static int in_init(void)
@@ -448,18 +521,24 @@ static int in_init(void)
 
 static uint32_t describe(standin_op *op)
 {
-    const uint32_t n = op->value;
+    const int devices_end = 1 + n_devices, hidden_end = devices_end + (setting("STANDIN_HIDDEN", 0) ? boards() : 0);
+    const int n = (int)op->value;
 
-    if (n == 1)
+    if (n < hidden_end)
         op->kind = OP_DEVICE;
-    else if (n == 2)
+    else if (n == hidden_end)
         op->kind = OP_CONTEXT;
-    else if (n < 3 + (uint32_t)n_streams)
+    else if (n <= hidden_end + n_streams)
         op->kind = OP_STREAM;
     else
         return 0;
-    op->context = 1;
-    op->stream = n >= 3 ? standin_stream_id((int)n - 3) : 0;
+    op->context = 1 + (uint32_t)current;
+    op->device = (uint32_t)current;
+    op->stream = op->kind == OP_STREAM ? standin_stream_id(n - hidden_end - 1) : 0;
+    if (n < devices_end)
+        describe_device(op, n - 1);
+    else if (n < hidden_end && !describe_hidden(op, n - devices_end))
+        op->kind = 0;
     return 1;
 }
 
@@ -532,15 +611,21 @@ __attribute__((visibility("default"))) int cuInit(unsigned flags)
         }
         n_streams = 1;
         streams[0].used = true;
+        find_devices();
         is_up = true;
         pthread_atfork(NULL, NULL, in_child);
         inside_init = true;
         inject();
         inside_init = false;
         if (code == 0 && profiler) {
-            standin_op device = {.kind = OP_DEVICE}, context = {.kind = OP_CONTEXT, .context = 1};
+            standin_op context = {.kind = OP_CONTEXT, .context = 1};
 
-            profiler->took(&device);
+            for (int d = 0; d < n_devices; d++) {
+                standin_op device = {.kind = OP_DEVICE};
+
+                describe_device(&device, d);
+                profiler->took(&device);
+            }
             profiler->took(&context);
             profiler->resource(1, (void *)(uintptr_t)1, NULL, NULL);
         }
@@ -563,6 +648,27 @@ __attribute__((visibility("default"))) int cuDeviceGetCount(int *count)
     }
     *count = devices();
     return is_up ? 0 : 3;
+}
+
+__attribute__((visibility("default"))) int cuDeviceGet(int *device, int number)
+{
+    *device = number + 100; /* it need not be the number */
+    return number < n_devices ? 0 : 101;
+}
+
+__attribute__((visibility("default"))) int cuDeviceGetUuid(uint8_t uuid[16], int device)
+{
+    if (is_word("STANDIN_UUID", "none"))
+        return 801;
+    uuid_of(board_of[device - 100], uuid);
+    return 0;
+}
+
+/* Of a part of a board, where it is divided. */
+__attribute__((visibility("default"))) int cuDeviceGetUuid_v2(uint8_t uuid[16], int device)
+{
+    memset(uuid, 0x77, 16);
+    return device >= 100 ? 0 : 101;
 }
 
 /* Tells the profiler that a module goes; its kernels' names become other text a while later. */

@@ -39,6 +39,8 @@ uint32_t                standin_stream_id(int s);
 int                     standin_stream_new(int priority);
 int                     standin_streams(void);
 int                     standin_rank(void);
+int                     standin_device_set(int device); /* an error of CUDA, or 0 */
+int                     standin_devices(void);
 #pragma GCC visibility  pop
 
 #endif

@@ -143,7 +143,7 @@ int cudaGetDeviceCount(int *count)
 {
     const int code = ready();
 
-    *count = code ? 0 : 1;
+    *count = code ? 0 : standin_devices();
     return code;
 }
 
@@ -155,7 +155,7 @@ int cudaSetDevice(int device)
     if (code)
         return code;
     c = begin("cudaSetDevice", 16, NULL);
-    return end(&c, 0, device ? 101 : 0);
+    return end(&c, 0, standin_device_set(device));
 }
 
 int cudaMalloc(void **memory, size_t bytes)

@@ -52,6 +52,7 @@ typedef struct {
     uint64_t    address;
     uint32_t    memory_kind, memory_op;
     int32_t     priority;
+    uint8_t     uuid[16], is_hidden; /* of a device */
 } standin_op;
 
 typedef struct {

@@ -7,7 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -251,7 +259,15 @@ static void places_are_checked(void)
                                  {sizeof *entries, 6, 56, 8, 8}};
     hu_cupti_layout layout = {sizeof layout, entries, 4, 64};
 
+    hu_cupti_entry  uuid = {sizeof uuid, 28, 16, 8, 8}; /* not 16 bytes */
+    hu_cupti_layout device = {sizeof device, &uuid, 1, 64};
+
     hu_cupti_use_version(130500);
+    hu_cupti_use_layout(8, &device);
+    CHECK(!hu_cupti_has(DEVICE_UUID));
+    uuid.bytes = 16;
+    hu_cupti_use_layout(8, &device);
+    CHECK(hu_cupti_has(DEVICE_UUID));
     CHECK(hu_cupti_has(CALL_CBID) && hu_cupti_has(CALL_START) && hu_cupti_has(CALL_END));
     hu_cupti_use_layout(4, &layout); /* calls of the driver are laid out as the runtime's */
     CHECK(!hu_cupti_has(CALL_CBID) && !hu_cupti_has(CALL_START) && !hu_cupti_has(CALL_END));
@@ -383,8 +399,22 @@ static void copies_and_devices(void)
         put(c, 44, 4, 132);
         put(c, 52, 4, 64);
         put(c, 112, 4, 3);
+        memset(c + 120, 0x5a, 16);
         put(c, 136, 8, (uint64_t)(uintptr_t)name);
+        c[144] = 1;
     }
+    for (uint32_t number = 3; number < 5;
+         number++) { /* boards that the program cannot see, the first by a number that it uses */
+        c = add(8, 0);
+        put(c, 44, 4, 108);
+        put(c, 112, 4, number);
+        memset(c + 120, 0x11, 16);
+    }
+    c = add(8, 0); /* ... and one that turns out to be another's number */
+    put(c, 112, 4, 4);
+    put(c, 44, 4, 99);
+    memset(c + 120, 0x22, 16);
+    c[144] = 1;
     decode(26, false);
     r = all(&n);
     CHECK_EQUAL(n, 6);
@@ -394,8 +424,13 @@ static void copies_and_devices(void)
     CHECK(is_text(r[3].id, "Memcpy PtoP (Device -> Device)"));
     CHECK_EQUAL((uint32_t)r[3].b, 77);
     CHECK_EQUAL(r[5].b, 2 | UINT64_C(3) << 32);
-    CHECK_EQUAL(f->n_devices, 1);
+    CHECK_EQUAL(f->n_devices, 2);
     CHECK_EQUAL(f->devices[0].id, 3);
+    CHECK_EQUAL(f->devices[0].sm_count, 132);
+    CHECK_EQUAL(f->devices[0].uuid[0] & f->devices[0].uuid[15], 0x5a);
+    CHECK_EQUAL(f->devices[1].sm_count, 99);
+    CHECK_EQUAL(f->devices[1].uuid[0] & f->devices[1].uuid[15], 0x22);
+    CHECK_EQUAL(f->used, 1 << 0); /* the copies' device */
     CHECK_EQUAL(f->devices[0].max_threads_per_sm, 2048);
     CHECK_EQUAL(strcmp(f->devices[0].name, name), 0);
 }
@@ -433,6 +468,87 @@ static void a_request_always_gets_zeros(void)
     CHECK_EQUAL(got[0][0], 0);
 }
 
+/* Requests that no memory can be had for share one piece: what is written there is counted, and said to be lost. */
+static void what_nobody_can_decode_is_counted(void)
+{
+    enum { KERNELS = 3 };
+    const struct rlimit none = {0, 0};
+    uint8_t            *got[2], *own, *k;
+    size_t              bytes, most;
+
+    join();
+    hu_the_cupti = (hu_cupti){.version = 26, .next_record = next_record};
+    hu_buffers_request(&own, &bytes, &most);
+    CHECK_EQUAL(setrlimit(RLIMIT_AS, &none), 0);
+    for (int i = 0; i < KERNELS; i++)
+        add_kernel("k", 1, 2, 0);
+    hu_buffers_request(&got[0], &bytes, &most);
+    CHECK(got[0] != own && bytes >= sizeof made);
+    memcpy(got[0], made, KERNELS * ROOM);
+    CHECK(hu_buffers_complete(got[0], KERNELS * ROOM));
+    CHECK_EQUAL(hu_buffers_lost(), KERNELS);
+    CHECK_EQUAL(hu_buffers_lost(), 0);
+    hu_buffers_request(&got[0], &bytes, &most);
+    k = got[0];
+    CHECK_EQUAL(k[0] | k[KERNELS * ROOM - 1], 0);
+    hu_buffers_request(&got[1], &bytes, &most);
+    CHECK(got[0] == got[1]); /* they write over each other: one record each is sure */
+    memcpy(got[0], made, KERNELS * ROOM);
+    CHECK(hu_buffers_complete(got[0], KERNELS * ROOM));
+    CHECK(hu_buffers_complete(got[1], KERNELS * ROOM));
+    CHECK_EQUAL(hu_buffers_lost(), 2);
+    hu_buffers_request(&got[0], &bytes, &most);
+    CHECK_EQUAL(got[0][0] | got[0][KERNELS * ROOM - 1], 0);
+    CHECK(hu_buffers_complete(got[0], 0));
+    CHECK_EQUAL(hu_buffers_lost(), 0);
+    CHECK(!hu_buffers_take());
+}
+
+/* A buffer comes back while its lock is held, here by the call that is interrupted: its records are counted, and those of
+ * somebody else's buffer go on to him. */
+static uint8_t *to_complete;
+static uint8_t  foreign_buffer[16];
+static bool     is_completed, is_passed_on;
+
+static void complete_inside(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *c = context;
+
+    (void)signal;
+    (void)info;
+    if (!is_completed) {
+        is_completed = hu_buffers_complete(to_complete, 2 * ROOM);
+        is_passed_on = !hu_buffers_complete(foreign_buffer, 8);
+    }
+    c->uc_mcontext.gregs[REG_RAX] = -ENOMEM;
+}
+
+static void what_comes_back_without_the_lock_is_counted(void)
+{
+    struct sock_filter      filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+                                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+                                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {4, filter};
+    struct sigaction        action = {.sa_sigaction = complete_inside, .sa_flags = SA_SIGINFO};
+    uint8_t                *next;
+    size_t                  bytes, most;
+
+    join();
+    hu_the_cupti = (hu_cupti){.version = 26, .next_record = next_record};
+    hu_buffers_request(&to_complete, &bytes, &most);
+    add_kernel("k", 1, 2, 0);
+    add_kernel("k", 1, 2, 0);
+    memcpy(to_complete, made, sizeof made[0] * 2);
+    CHECK_EQUAL(sigaction(SIGSYS, &action, NULL), 0);
+    CHECK_EQUAL(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    CHECK_EQUAL(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    hu_buffers_request(&next, &bytes, &most); /* maps a new one, under the lock */
+    CHECK(is_completed && is_passed_on);
+    CHECK_EQUAL(hu_buffers_lost(), 2);
+    CHECK(!hu_buffers_take());
+}
+
 static void in_child(void (*test)(void))
 {
     int         status;
@@ -449,7 +565,8 @@ static void in_child(void (*test)(void))
 /* clang-format off */
 #define TEST(name) static void test_##name(void **state) { (void)state; in_child(name); }
 #define TESTS(T) T(kernels_have_all_fields) T(fields_lie_where_cupti_says) T(places_are_checked) T(fields_that_a_version_lacks_are_not_read) T(what_is_left_out_is_counted) \
-    T(calls_have_their_names_and_threads) T(copies_and_devices) T(a_request_always_gets_zeros)
+    T(calls_have_their_names_and_threads) T(copies_and_devices) T(a_request_always_gets_zeros) \
+    T(what_nobody_can_decode_is_counted) T(what_comes_back_without_the_lock_is_counted)
 /* clang-format on */
 TESTS(TEST)
 

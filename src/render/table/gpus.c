@@ -13,6 +13,7 @@ static double known(int64_t n)
     return n < 0 ? HU_ABSENT : (double)n;
 }
 
+HU_NUMBER(device, gpu_clocks, known(r->device))
 HU_NUMBER(number, gpu_clocks, r->number)
 HU_PLAIN_TEXT_OF(name, d->gpu_clocks.at, r->name)
 HU_PLAIN_TEXT_OF(uuid, d->gpu_clocks.at, r->uuid)
@@ -41,11 +42,14 @@ HU_ROWS(rows, gpu_clocks)
 
 /* clang-format off */
 static const hu_column columns[] = {
-    {"number", "GPU", HU_CELL_ID, 4, NULL, number,
+    {"device", "GPU", HU_CELL_ID, 4, NULL, device,
+     .help = "Number that CUDA gives it, as in all rows of GPU work; null where it is not known: no GPU work was recorded, its "
+             "UUID is not known, or processes of the job number the GPUs in different ways."},
+    {"number", "nvidia-smi", HU_CELL_ID, 10, NULL, number,
      .help = "Number that the driver gives it."},
     {"busy_pct", "busy", HU_CELL_PERCENT, 7, NULL, busy,
-     .help = "Share of the sampled time in which it worked: by the trace's GPU operations where the job had one GPU, else "
-             "by the driver's utilization; null where neither tells."},
+     .help = "Share of the sampled time in which it worked: by the trace's GPU operations where it is known that they "
+             "ran here, else by the driver's utilization; null where neither tells."},
     {"sm_mhz", "clock", HU_CELL_NUMBER, 7, NULL, clock, .unit = "MHz",
      .help = "Mean clock of its SMs in the busy time."},
     {"max_sm_mhz", "of", HU_CELL_NUMBER, 7, NULL, most_clock, .unit = "MHz",
@@ -67,7 +71,7 @@ static const hu_column columns[] = {
     {"celsius", "temp.", HU_CELL_NUMBER, 6, NULL, celsius, .unit = "C", .is_wide = true,
      .help = "Highest temperature, in degrees Celsius."},
     {"is_ours", "used", HU_CELL_BOOL, 5, NULL, ours, .is_wide = true,
-     .help = "Whether processes of the job were seen on it; if not, it is one that the job may use."},
+     .help = "Whether the job worked on it, or its processes were seen on it; if not, it is one that the job may use."},
     {"other_processes", "others", HU_CELL_COUNT, 7, NULL, others, .is_wide = true,
      .help = "Processes seen on it that are not the job's: power, energy and memory are theirs too; null unknown."},
     {"is_mig", "MIG", HU_CELL_BOOL, 4, NULL, mig, .is_wide = true,

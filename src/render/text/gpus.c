@@ -24,8 +24,11 @@ __attribute__((format(printf, 3, 4))) static size_t add(char *line, size_t n, co
 
 static void write_gpu(hu_text_page *p, const hu_gpu_clock *c)
 {
-    char   line[LINE] = "", joules[HU_NUMBER_BYTES];
-    size_t n = add(line, 0, "GPU %lld", (long long)c->number);
+    char   line[LINE] = "", name[HU_GPU_NAME_BYTES], joules[HU_NUMBER_BYTES];
+    size_t n;
+
+    hu_gpu_clock_name(c, name);
+    n = add(line, 0, "%s", name);
 
     if (c->busy_ns >= 0 && c->seen_ns > 0)
         n = add(line, n, " · %.0f %% busy", 100 * c->busy_ns / c->seen_ns);
@@ -54,6 +57,16 @@ static void write_gpu(hu_text_page *p, const hu_gpu_clock *c)
     hu_text_hanging(p, line, 4);
 }
 
+/* Kernels have CUDA's numbers, and these GPUs may have others. */
+static bool are_numbers_unknown(const hu_digest *d)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < d->gpu_clocks.n; i++)
+        is_any = is_any || d->gpu_clocks.at[i].device < 0;
+    return is_any && d->kernels.n > 0;
+}
+
 void hu_text_gpus(hu_text_page *p, const hu_digest *d)
 {
     const hu_gpu_clocks *g = &d->gpu_clocks;
@@ -63,6 +76,8 @@ void hu_text_gpus(hu_text_page *p, const hu_digest *d)
     hu_text_heading(p, "GPUS");
     hu_out_text(p->out, g->at[0].is_ours ? "  sampled during the run\n"
                                          : "  sampled during the run; which of them the job used is not known\n");
+    if (are_numbers_unknown(d))
+        hu_out_text(p->out, "  which of the trace's devices a \"nvidia-smi GPU\" is: not known\n");
     for (size_t i = 0; i < g->n && i < MOST_GPUS; i++)
         write_gpu(p, &g->at[i]);
     if (g->n > MOST_GPUS)
