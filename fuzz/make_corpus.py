@@ -126,7 +126,7 @@ def rings() -> dict[str, bytes]:
         return struct.pack("<QIHHQQ", at, ident, kind, aux, a, b)
 
     def poke(offset: int, data: bytes, where: int = 0) -> bytes:
-        return b"".join(struct.pack("<BHB", where, (offset + i) // 16 if not where else 0, len(data[i:i + 240])) + data[i:i + 240]
+        return b"".join(struct.pack("<BHB", where, (offset + i) // 16 if where != 1 else 0, len(data[i:i + 240])) + data[i:i + 240]
                         for i in range(0, len(data), 240))
 
     block, head = 16384, 64
@@ -151,6 +151,24 @@ def rings() -> dict[str, bytes]:
         "payload": [(2, 10, 1), (1, 0, 0, 15, 3, 16), (1, 0, 16, 6, 1, 2), (3, 20), (1, 0, 0, 15, 0x80000005, 4), (1, 0, 4, 6, 7)],
     }
     made = {name: texts + poke(2 * block + head, b"".join(record(*r) for r in records)) for name, records in types.items()}
+    # other files of the session, with times and numbers that no clock and no driver shows; offsets are those of protocol/format.h, record/gpu_file.h,
+    # record/wait_file.h and record/outsiders.h
+    least, most = struct.pack("<q", -2**63), struct.pack("<q", 2**63 - 1)
+    late = texts + poke(2 * block + head, b"".join(record(*r) for r in [(22, 2**63, 1, 0, 2**64 - 1, 9), (1, 0, 7, 32, 1), (2, 2**64 - 1, 1), (12, 2**63 - 5, 1, 0, 2**63)]))
+    rate = late + poke(48, b"\xff" * 8 + struct.pack("<d", 1e-300), 2)
+    there = poke(0, struct.pack("<QQ", 2 * 10**9, 10**9), 3) + poke(1600, bytes(24), 2)       # clocks and control
+    ended = poke(16 * 7, most + most) + poke(16 * 1, least + most)       # in the ring's head: seen, exited, started
+    made |= {
+        "hostile_control": rate + poke(1600, least + least, 2) + poke(1616, most, 2) + poke(32, most, 4),
+        "hostile_rate": late + poke(48, b"\xff" * 8 + struct.pack("<d", 1e3), 2),
+        "hostile_clocks": late + poke(0, struct.pack("<Q", 1) + most, 3) + poke(16, most + bytes(8), 3) + poke(32, most + bytes(8), 3) + poke(48, most + most, 3) + ended,
+        "hostile_ahead": late + poke(0, struct.pack("<QQ", 1, 2**62 - 1) + bytes(16), 3) + ended,
+        "hostile_gpu": late + there + poke(400, least + least, 4) + poke(416, (least + most) * 5, 4) + poke(528, (most + least) * 4, 4),
+        "hostile_gpu_late": late + poke(400, most + b"\xff" * 8, 4) + poke(512, most * 2, 4) + poke(608, most, 4),
+        "hostile_waits": late + poke(16, least + least + least + most, 5) + poke(80, most * 4, 5),
+        "hostile_outsiders": late + there + poke(16, least + most, 6) + poke(32, least + bytes(8), 6),
+        "hostile_energy": poke(448, least + least, 4) + poke(560, most + most, 4),
+    }
     piece = struct.pack("<IIIIQII", 0x314E5244, 0, 9, 1, 2, 0, 2) + record(4, 5, 1) + record(4, 6, 1)
     inside = poke(2 * block, struct.pack("<IIIIQIIIIQ", 1, 0, 7, 1, 2, 9, 0, 3, 0, 100))
     return made | {"drained": texts + poke(0, piece + piece[:50], 1), "inside": made["calls"] + inside, "torn": made["ranges"] + poke(2 * block + 96, bytes(16)),

@@ -155,6 +155,10 @@ typedef struct {
     hu_record     records[HU_BLOCK_RECORDS];
 } hu_block;
 
+/* More ns than CLOCK_MONOTONIC or CLOCK_BOOTTIME shows for 146 years.  Readers refuse or cut what files claim beyond it, so
+ * that sums and differences of two times fit. */
+#define HU_TIME_MAX_NS (INT64_MAX / 2)
+
 typedef struct {
     uint64_t ticks;
     int64_t  monotonic_ns, realtime_ns, boottime_ns;

@@ -20,11 +20,10 @@ static int by_ticks(const void *a, const void *b)
     return x->boottime_ns < y->boottime_ns ? -1 : x->boottime_ns > y->boottime_ns;
 }
 
-/* numbers that no clock shows for some hundred years */
 static bool is_sane(const hu_clock_snapshot *s)
 {
-    return s->ticks > 0 && s->ticks <= INT64_MAX && s->boottime_ns >= 0 && s->boottime_ns <= INT64_MAX / 2 &&
-           s->monotonic_ns >= 0 && s->monotonic_ns <= INT64_MAX / 2 && s->realtime_ns >= 0;
+    return s->ticks > 0 && s->ticks <= INT64_MAX && s->boottime_ns >= 0 && s->boottime_ns <= HU_TIME_MAX_NS &&
+           s->monotonic_ns >= 0 && s->monotonic_ns <= HU_TIME_MAX_NS && s->realtime_ns >= 0;
 }
 
 /* Is the rate between the two what is known of it, to one part in fifty? */
@@ -85,7 +84,7 @@ bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per
 
 static int64_t clamped(__int128 ns)
 {
-    return ns < 0 ? 0 : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+    return ns < 0 ? 0 : ns > HU_TIME_MAX_NS ? HU_TIME_MAX_NS : (int64_t)ns;
 }
 
 /* Half a tick is rounded away from the knot. */

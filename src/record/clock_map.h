@@ -25,7 +25,7 @@ typedef struct {
  */
 bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per_second, hu_arena *arena, hu_clock_map *out);
 
-/* Clamped to what int64 holds, and to 0 below. */
+/* From 0 to HU_TIME_MAX_NS; what is beyond is the nearer of the two. */
 int64_t hu_clock_map_ns(hu_clock_map *map, uint64_t ticks);
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/format.h"
+
 typedef union {
     hu_gpu_row         row;
     hu_gpu_row_device  device;
@@ -35,6 +37,24 @@ static FILE *open_file(const char *session, hu_gpu_file_head *head)
     return NULL;
 }
 
+static bool is_number(int64_t n)
+{
+    return n >= 0 && n <= HU_TIME_MAX_NS;
+}
+
+/* Of a sample: what no driver says is no value. */
+static bool is_sane(record *r)
+{
+    if (r->row.type == HU_GPU_ROW_PROBLEM)
+        return is_number(r->problem.ns);
+    if (r->row.type != HU_GPU_ROW_SAMPLE)
+        return true;
+    for (unsigned q = 0; q < HU_GPU_QUANTITY_COUNT; q++)
+        if (!is_number(r->sample.value[q]))
+            r->sample.has &= ~(1u << q);
+    return is_number(r->sample.ns);
+}
+
 /* The next record of a kind that is known, at least as long as we know it; what is longer is cut. */
 static bool next(FILE *f, record *out)
 {
@@ -51,7 +71,7 @@ static bool next(FILE *f, record *out)
             (n > sizeof out->row && fread(out->bytes + sizeof out->row, n - sizeof out->row, 1, f) != 1))
             return false;
         if (out->row.type < HU_COUNT(least) && least[out->row.type] && n >= least[out->row.type] &&
-            out->row.device < HU_GPU_MOST)
+            out->row.device < HU_GPU_MOST && is_sane(out))
             return true;
     }
     return false;

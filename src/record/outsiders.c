@@ -486,7 +486,7 @@ size_t hu_outsiders_read(const char *session, hu_arena *arena, hu_outsider **out
     const int   fd = snprintf(path, sizeof path, "%s/outsiders", session) < (int)sizeof path
                          ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
                          : -1;
-    size_t      n = 0;
+    size_t      n = 0, kept = 0;
 
     *out = NULL;
     if (fd < 0)
@@ -495,8 +495,15 @@ size_t hu_outsiders_read(const char *session, hu_arena *arena, hu_outsider **out
         n = (size_t)st.st_size / sizeof **out < MOST_ROWS ? (size_t)st.st_size / sizeof **out : MOST_ROWS;
     *out = hu_arena_calloc(arena, n + 1, sizeof **out);
     n = *out && n && pread(fd, *out, n * sizeof **out, 0) == (ssize_t)(n * sizeof **out) ? n : 0;
-    for (size_t i = 0; i < n; i++)
-        (*out)[i].name[sizeof(*out)[i].name - 1] = '\0';
     close(fd);
-    return n;
+    for (size_t i = 0; i < n; i++) {
+        hu_outsider *o = &(*out)[i];
+
+        if (o->first_ns < 0 || o->last_ns < o->first_ns || o->last_ns > HU_TIME_MAX_NS || o->cpu_ns < 0 ||
+            o->cpu_ns > HU_TIME_MAX_NS)
+            continue; /* nobody wrote that */
+        (*out)[kept] = *o;
+        (*out)[kept++].name[sizeof o->name - 1] = '\0';
+    }
+    return kept;
 }

@@ -166,10 +166,15 @@ static int64_t end_of(hu_pf *p, const hu_record *r)
     return hu_pf_ns(p, __builtin_add_overflow(r->time, r->a, &until) ? r->time : until);
 }
 
+static const hu_record *mores_of(const struct hu_pf_nccl *n, const rest *one)
+{
+    return one->n_more ? &n->mores.at[one->more] : NULL;
+}
+
 /* The operation that it is a part of, or that its part is a part of; HU_MAP_NONE. */
 static uint32_t operation_of(const struct hu_pf_nccl *n, const rest *one)
 {
-    return hu_map_get(&n->rest_of, get_or(n->mores.at + one->more, one->n_more, HU_NCCL_FIELD_PARENT, 0));
+    return hu_map_get(&n->rest_of, get_or(mores_of(n, one), one->n_more, HU_NCCL_FIELD_PARENT, 0));
 }
 
 static void connect(hu_pf *p)
@@ -181,8 +186,7 @@ static void connect(hu_pf *p)
         const uint32_t above = operation_of(n, one);
 
         if (is_operation(one->record.aux)) {
-            const uint32_t k = hu_map_get(&n->call_of,
-                                          get_or(n->mores.at + one->more, one->n_more, HU_NCCL_FIELD_PARENT, 0));
+            const uint32_t k = hu_map_get(&n->call_of, get_or(mores_of(n, one), one->n_more, HU_NCCL_FIELD_PARENT, 0));
 
             if (k != HU_MAP_NONE && !n->calls.at[k].is_captured && n->calls.at[k].rest == HU_MAP_NONE) {
                 n->calls.at[k].rest = (uint32_t)i;
@@ -386,7 +390,7 @@ static void add_collective(hu_pf *p, hu_pf_event *e, const hu_record *r, const h
                            const rest *beside, const char *recorded, char name[NAME_BYTES])
 {
     struct hu_pf_nccl *n = p->nccl;
-    const hu_record   *other = beside ? n->mores.at + beside->more : NULL;
+    const hu_record   *other = beside ? mores_of(n, beside) : NULL;
     const uint32_t     n_other = beside ? beside->n_more : 0;
     const hu_str       function = hu_ring_text(p->ring, r->id);
     const comm        *c = comm_at(p, get_or(more, n_more, HU_NCCL_FIELD_COMM, 0));
@@ -551,7 +555,7 @@ static void write_call(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, u
     number_it(p, &e, r->b);
     add_fields(p, &e, from->more, from->n_more, NULL);
     if (made)
-        add_fields(p, &e, n->mores.at + made->more, made->n_more, from);
+        add_fields(p, &e, mores_of(n, made), made->n_more, from);
     write_slice(p, s, &e, end_of(p, r));
 }
 
@@ -617,7 +621,7 @@ static void write_drawn(hu_pf *p, hu_pf_sequence *s, const drawn *d, uint64_t tr
 {
     struct hu_pf_nccl  *n = p->nccl;
     const rest         *one = &n->rests.at[d->rest];
-    const hu_record    *more = n->mores.at + one->more;
+    const hu_record    *more = mores_of(n, one);
     const hu_ring_event from = {&one->record, more, one->n_more};
     hu_pf_event         e = {
                 .type = HU_PT_TYPE_BEGIN, .category = HU_PF_OF_NCCL, .ns = d->start_ns, .track = track, .text = HU_STR("")};

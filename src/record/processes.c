@@ -157,6 +157,11 @@ static bool read_items(const char *session, const char *name, size_t item, size_
     return *out != NULL;
 }
 
+static bool is_time(int64_t ns)
+{
+    return ns >= 0 && ns <= HU_TIME_MAX_NS;
+}
+
 static bool read_control(const char *session, hu_arena *arena, hu_process_list *out)
 {
     void  *page;
@@ -169,6 +174,10 @@ static bool read_control(const char *session, hu_arena *arena, hu_process_list *
     out->has_control = n == 1 && out->control.magic == HU_CONTROL_MAGIC && out->control.version == HU_FORMAT_VERSION;
     if (!out->has_control)
         memset(&out->control, 0, sizeof out->control);
+    if (!(out->control.ticks_per_second >= 1e3 && out->control.ticks_per_second <= 1e12))
+        out->control.ticks_per_second = 0;
+    if (!is_time(out->control.began_ns) || !is_time(out->control.stopped_ns))
+        out->control.began_ns = out->control.stopped_ns = 0;
     out->control.name[sizeof out->control.name - 1] = out->control.output[sizeof out->control.output - 1] = '\0';
     return true;
 }
@@ -194,15 +203,24 @@ static bool read_clocks(const char *session, hu_arena *arena, hu_process_list *o
     return out->clock.knots != NULL;
 }
 
+int64_t hu_processes_ns(const hu_process_list *list, uint64_t ticks)
+{
+    const double rate = list->control.ticks_per_second;
+    const double ns = rate > 0 ? (double)ticks / rate * 1e9 + 0.5 : 0;
+
+    return ns < (double)HU_TIME_MAX_NS ? (int64_t)ns : HU_TIME_MAX_NS;
+}
+
 /* those without a ring */
 
 /* By the last snapshot: ticks and CLOCK_MONOTONIC keep their distance but for what the machine slept. */
 static uint64_t ticks_of(const hu_process_list *l, int64_t monotonic_ns)
 {
     const hu_clock_snapshot *s = &l->snapshots[l->n_snapshots - 1];
-    const double             distance = (double)(monotonic_ns - s->monotonic_ns) * l->control.ticks_per_second / 1e9;
+    const double             distance = (double)monotonic_ns - (double)s->monotonic_ns;
+    const double             ticks = (double)s->ticks + distance * l->control.ticks_per_second / 1e9;
 
-    return (double)s->ticks + distance > 1 ? (uint64_t)((double)s->ticks + distance) : 1;
+    return ticks > 1 ? ticks < (double)INT64_MAX ? (uint64_t)ticks : INT64_MAX : 1;
 }
 
 static bool add_outsiders(hu_process_list *l, hu_arena *arena)

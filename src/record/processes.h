@@ -46,6 +46,9 @@ typedef struct {
 /* Reads the heads of all rings of a session, its control page and its clocks.  0 also when there is no ring. */
 int hu_processes_read(const char *session, hu_arena *arena, hu_process_list *out, hu_error *err);
 
+/* How long so many ticks are, in ns; 0 where that is not known, HU_TIME_MAX_NS at most. */
+int64_t hu_processes_ns(const hu_process_list *list, uint64_t ticks);
+
 /* The image that a process became at `ticks`, by fork (child: its number) or exec (its own); UINT32_MAX: not in the list. */
 uint32_t hu_processes_child(const hu_process_list *list, uint32_t pid, uint64_t ticks, bool is_fork, uint32_t parent_pid);
 

@@ -239,7 +239,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
         text(w, "holdup.wanted", hu_str_of(doors));
         text(w, "holdup.mode", c->mode == HU_MODE_FLIGHT ? HU_STR("flight recorder") : HU_STR("stream"));
         if (c->ticks_per_second > 0)
-            whole(w, "holdup.os_threshold_ns", (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9 + 0.5));
+            whole(w, "holdup.os_threshold_ns", hu_processes_ns(w->list, c->os_threshold));
     }
     whole(w, "holdup.processes", (int64_t)w->n_members);
     write_outsiders(w);
@@ -367,8 +367,7 @@ static void write_gpu_facts(work *w)
     some(w, "holdup.gpu_without_time", sum.no_time);
     some(w, "holdup.gpu_unknown_kinds", sum.unknown);
     some(w, "holdup.gpu_hangs", sum.hangs);
-    if (w->list->has_control && w->list->control.ticks_per_second > 0)
-        some(w, "holdup.gpu_yielded_ns", (uint64_t)((double)sum.yielded / w->list->control.ticks_per_second * 1e9));
+    some(w, "holdup.gpu_yielded_ns", (uint64_t)hu_processes_ns(w->list, sum.yielded));
 }
 
 /* What is known only when all was read. */
@@ -620,8 +619,7 @@ static int write_perf(work *w, hu_error *err)
     rc = w->perf.n_files ? hu_perf_packets_write(&w->perf, w->symbols, &how, &w->p.w, w->p.out, err) : 0;
     if (rc < 0)
         return rc;
-    if (c->ticks_per_second > 0)
-        waits.least_ns = (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9);
+    waits.least_ns = hu_processes_ns(w->list, c->os_threshold);
     waits.pids = how.pids;
     waits.n_pids = how.n_pids;
     return hu_pf_outside_write(&w->p, &waits) ? 0 : hu_fail_memory(err);

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/format.h"
 #include "record/wait_calls.h"
 #include "record/wait_file.h"
 
@@ -59,7 +60,7 @@ static bool take_row(hu_waits *w, FILE *f, const hu_wait_row *row)
     case HU_WAIT_ROW_SEEN:
         if (hu_wait_call_at(row->call) && row->class < HU_OS_CLASS_COUNT && row->from_ns >= 0 &&
             row->from_ns <= row->first_ns && row->first_ns <= row->last_ns && row->last_ns <= row->to_ns &&
-            row->to_ns < INT64_MAX / 4)
+            row->to_ns <= HU_TIME_MAX_NS / 2)
             return hu_vec_push(w->arena, &w->seen, seen);
         break;
     }
@@ -280,7 +281,7 @@ const hu_wait_thread *hu_waits_of(const hu_waits *w, uint32_t pid, uint32_t tid,
     for (*n = 0; low + *n < w->threads.n; ++*n)
         if (number_of(w->threads.at[low + *n].pid, w->threads.at[low + *n].tid) != wanted)
             break;
-    return w->threads.at + low;
+    return *n ? &w->threads.at[low] : NULL;
 }
 
 /* What is only estimated ends where a recorded call begins, as far as it was not seen there. */
