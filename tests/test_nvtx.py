@@ -135,7 +135,9 @@ class Fake(Case):
 
 def headers() -> str | None:
     """Where nvtx3/nvToolsExt.h is: a CUDA toolkit, or NVIDIA's package of PyPI."""
-    for folder in (os.environ.get("HOLDUP_NVTX_INCLUDE", ""), "/usr/local/cuda/include", "/usr/include"):
+    torch = pathlib.Path.home() / ".cache/holdup/torch"
+    for folder in (os.environ.get("HOLDUP_NVTX_INCLUDE", ""), "/usr/local/cuda/include", "/usr/include",
+                   *map(str, torch.glob("lib/python3*/site-packages/nvidia/*/include"))):
         if folder and (pathlib.Path(folder) / "nvtx3/nvToolsExtPayload.h").exists():
             return folder
     python = python_with("nvidia-nvtx", "HOLDUP_NVTX_HEADERS_PYTHON", "venv-nvtx-headers", "a python with nvidia-nvtx")

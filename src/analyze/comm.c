@@ -147,11 +147,11 @@ static const hu_collective_detail *detail_of(const hu_ask *ask, uint32_t i)
 }
 
 /* Older profilers put the arguments on the operator alone. */
-static const hu_collective_detail *find_detail(const hu_ask *ask, uint32_t i)
+const hu_collective_detail *hu_comm_detail(const hu_ask *ask, uint32_t slice)
 {
-    const hu_collective_detail *d = detail_of(ask, i);
+    const hu_collective_detail *d = detail_of(ask, slice);
 
-    for (uint32_t at = ask->s.parent[i]; !d && at != HU_NONE; at = ask->s.parent[at])
+    for (uint32_t at = ask->s.parent[slice]; !d && at != HU_NONE; at = ask->s.parent[at])
         d = detail_of(ask, at);
     return d;
 }
@@ -234,6 +234,11 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
         c.name = hu_ask_name(ask, i); /* sends and receives of NCCL's own record have no name of their own */
     judge(&c, d);
     return c;
+}
+
+int64_t hu_comm_bytes(const hu_ask *ask, uint32_t slice)
+{
+    return describe(ask, slice, hu_comm_detail(ask, slice)).bytes;
 }
 
 static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail *d)
@@ -390,7 +395,7 @@ static uint32_t row_of(work *w, uint32_t i, const hu_collective_detail *d)
 static bool add(work *w, uint32_t i)
 {
     const hu_ask               *ask = w->ask;
-    const hu_collective_detail *d = find_detail(ask, i);
+    const hu_collective_detail *d = hu_comm_detail(ask, i);
     const uint32_t              row = row_of(w, i, d);
     hu_comm_call                call;
 

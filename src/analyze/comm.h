@@ -84,6 +84,10 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err);
 /* Adds the rows of another rank to equal ones.  Texts are borrowed.  False when there is no memory. */
 bool hu_comm_merge(hu_comm *into, const hu_comm *from, hu_arena *arena);
 
+/* What is recorded of a collective's slice: with itself, or with the call that it was launched in.  NULL: nothing. */
+const hu_collective_detail *hu_comm_detail(const hu_ask *ask, uint32_t slice);
+int64_t                     hu_comm_bytes(const hu_ask *ask, uint32_t slice); /* as hu_collective.bytes */
+
 /* 1e9 bytes per second: bytes of a call over its mean duration; NaN unknown. */
 double hu_collective_alg_gbps(const hu_collective *c);
 double hu_collective_bus_gbps(const hu_collective *c);

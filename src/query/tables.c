@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "analyze/comm.h"
 #include "analyze/thread_states.h"
 #include "query/schema.h"
 
@@ -121,9 +122,9 @@ static const hu_collective_detail *collective_of(const hu_sql_source *s, size_t 
 {
     static const hu_collective_detail none = {
         .in_elements = -1, .out_elements = -1, .group_size = -1, .source_rank = -1, .target_rank = -1, .sequence = -1};
-    const uint32_t row = s->ask.s.kind[i] == HU_KIND_COLLECTIVE ? kernel_of(s, i)->collective : extra_of(s, i)->collective;
+    const hu_collective_detail *found = hu_comm_detail(&s->ask, (uint32_t)i);
 
-    return row ? hu_trace_collective_detail(s->trace, row) : &none;
+    return found ? found : &none;
 }
 
 static uint32_t op_around(const hu_sql_source *s, size_t i)
@@ -257,6 +258,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, dtype, "TEXT", "", "Type of the elements.", text(s, collective_of(s, i)->dtype, out))                       \
     C(T, in_elements, "INTEGER", "", "Elements of the input.", unless(out, collective_of(s, i)->in_elements, -1))    \
     C(T, out_elements, "INTEGER", "", "Elements of the output.", unless(out, collective_of(s, i)->out_elements, -1)) \
+    C(T, bytes, "INTEGER", "bytes", "Bytes of the call, counted as nccl-tests counts them.",                         \
+      unless(out, hu_comm_bytes(&s->ask, (uint32_t)i), -1))                                                          \
     C(T, process_group, "TEXT", "", "Name of the process group.", text(s, collective_of(s, i)->group, out))          \
     C(T, group_ranks, "TEXT", "", "Ranks of the process group, as recorded.",                                        \
       text(s, collective_of(s, i)->group_ranks, out))                                                                \
