@@ -199,13 +199,28 @@ class Records(Case):
                     self.assertRegex(r.done.stderr, "(?i)lost")
 
     def test_some_steps(self) -> None:
-        """Step 5 may lack what was launched before the library was told."""
-        r = self.record("train", "busy", 20, options=("--steps", "5..9"))
-        self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
-        of_step = {int(row["step"]): int(row["n"]) for row in r.rows("select step, count(*) as n from kernel where step is not null group by step")}
-        self.assertLessEqual(of_step.pop(5, 0), 40)
-        self.assertEqual(of_step, {n: 40 for n in (6, 7, 8, 9)})
-        self.assertEqual(sum(r.kernels().values()), r.log.delivered()["kernel"])
+        """All that was launched in them, and nothing else, however late the library was switched off."""
+        for program, words, each in (("train", ("busy", 20), 40), ("borders", ("20",), 8)):
+            with self.subTest(program=program):
+                self.folder = self.folder / program
+                r = self.record(program, *words, options=("--steps", "5..9"))
+                self.assertEqual((r.done.returncode, r.log.misuse()), (0, []), r.done.stderr)
+                of_step = {int(row["step"]): int(row["n"]) for row in r.rows("select step, count(*) as n from kernel group by step")}
+                self.assertEqual(of_step, {n: each for n in (5, 6, 7, 8, 9)})
+                calls, = r.rows("select count(*) as n from call where name = 'cudaLaunchKernel'")
+                self.assertEqual(int(calls["n"]), 5 * each)
+                self.assertGreaterEqual(r.log.delivered()["kernel"], 5 * each)
+                self.assertEqual(self.lost(r), 0)
+
+    def test_armed_and_off_nothing_is_enabled(self) -> None:
+        """No kind of record, and no call of the program is looked at; while it records, both."""
+        r = self.record("life", "return", options=("--start-later",))
+        self.check(r, 7, "return\n", {})
+        self.assertTrue(r.log.calls("cuptiSubscribe") or r.log.calls("cuptiSubscribe_v2"))
+        self.assertEqual((r.log.calls(self.enabling), r.log.calls("cuptiEnableCallback"), r.log.calls("cuptiEnableDomain")), ([], [], []))
+        self.folder = self.folder / "on"
+        r = self.record("life", "return")
+        self.assertTrue(r.log.calls("cuptiEnableCallback"))
 
     def test_report_reads_it(self) -> None:
         r = self.record("train", "busy", 20)

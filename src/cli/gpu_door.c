@@ -40,6 +40,17 @@ static void say_taken(const hu_cuda_facts *f)
                        f->other[0] ? " (" : "", f->other, f->other[0] ? ")" : "", f->code);
 }
 
+/* CUPTI 13.3 refuses a clock to those who share it, and without one nothing lies beside the rest of the trace. */
+static void say_failed(const hu_cuda_facts *f)
+{
+    if (strcmp(f->what, "CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK") == 0)
+        hu_command_say("%s: another tool shares CUPTI, and %s before 13.4 gives no second one a clock; use CUPTI 13.4 or later, "
+                       "or record without the other tool",
+                       lead, f->library[0] ? f->library : "CUPTI");
+    else
+        hu_command_say("%s: %s failed (code %d)", lead, f->what, f->code);
+}
+
 static void say_state(hu_cuda_state state, const hu_cuda_facts *f)
 {
     switch (state) {
@@ -71,7 +82,7 @@ static void say_state(hu_cuda_state state, const hu_cuda_facts *f)
                        lead, f->what, f->code);
         break;
     case HU_CUDA_FAILED:
-        hu_command_say("%s: %s failed (code %d)", lead, f->what, f->code);
+        say_failed(f);
         break;
     case HU_CUDA_DISABLED:
         if (strcmp(f->other, "none") != 0)

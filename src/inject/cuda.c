@@ -21,7 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { MOST_REFUSED = 40 };
+enum { MOST_REFUSED = 40, PATIENCE_SECONDS = 2 };
 
 const hu_cupti_back_end *hu_the_back_end;
 
@@ -32,6 +32,7 @@ static uint32_t n_refused;   /* times that kinds could not be enabled: CUDA may 
 static bool     is_recording;
 static bool     is_inside_range; /* of cudaProfilerStart and Stop */
 static uint64_t yields_since;    /* ticks; 0: not now */
+static uint64_t closed_at;       /* ticks: when the last step or range ended; 0: it did not */
 
 hu_cuda_facts *hu_cuda_get_facts(void)
 {
@@ -70,10 +71,21 @@ static void fail_by_code(int code)
 
 /* recording */
 
+/* What a step or range has launched may still be in flight when it ends, and CUPTI gives no record of work that ends while
+ * its kind is disabled.  So it stays on until work has come that was launched later, and no longer than PATIENCE; what is
+ * too much is cut off when the trace is written (record/pf_gpu_borders.c). */
+static bool lingers(void)
+{
+    const uint64_t closed = __atomic_load_n(&closed_at, __ATOMIC_RELAXED);
+
+    return closed && is_recording && (hu_the_control->mask & HU_DOOR_CUDA) && !hu_cupti_is_past(closed) &&
+           (double)(hu_ticks() - closed) < PATIENCE_SECONDS * hu_the_control->ticks_per_second;
+}
+
 /* `holdup start`, steps and ranges are the gate's; CUPTI's only user we may not be. */
 static bool is_to_be_on(void)
 {
-    return hu_gate_open(HU_DOOR_CUDA) && !hu_cuda_is_other_recording();
+    return (hu_gate_open(HU_DOOR_CUDA) || lingers()) && !hu_cuda_is_other_recording();
 }
 
 static void note_yield(bool yields)
@@ -142,6 +154,7 @@ void hu_cuda_look(bool opens)
 {
     if (!hu_the_back_end || !hu_cuda_is_ours())
         return;
+    __atomic_store_n(&closed_at, opens ? 0 : hu_ticks(), __ATOMIC_RELAXED);
     if (opens && !hu_thread.is_taking && !hu_thread.is_choosing) {
         hu_thread.inside++;
         hu_cuda_switch();
@@ -198,7 +211,7 @@ void hu_cuda_forked(void)
     switching = 0;
     is_recording = is_inside_range = false;
     hu_the_back_end = NULL;
-    yields_since = 0;
+    yields_since = closed_at = 0;
 }
 
 /* the beginning */

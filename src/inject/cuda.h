@@ -154,7 +154,7 @@ extern const uint8_t hu_cupti_kinds[]; /* those that we record, the kernels' fir
 bool hu_cupti_wants_kind(int kind);                 /* by the options of the run, and the library's version */
 int  hu_cupti_said(const char *function, int code); /* the code; one of failure is noted with its function */
 void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_cupti_call *call);
-void hu_cupti_watch_calls(void *subscriber);
+void hu_cupti_watch_calls(void *subscriber, bool is_on); /* always where they say what to record, else while it is */
 
 /* cuda.c.  NULL: this process has no ring. */
 hu_cuda_facts *hu_cuda_get_facts(void);
@@ -207,6 +207,7 @@ void hu_cuda_thread_end(void);            /* decodes what is there, then ends; w
 /* cupti_records.c: all records of a buffer, into the ring; only how many there are, on any thread. */
 void     hu_cupti_decode(hu_buffer *buffer);
 uint64_t hu_cupti_count(uint8_t *at, size_t valid_bytes);
+bool     hu_cupti_is_past(uint64_t ticks); /* has GPU work come whose call began later?  Asked of one time after the other */
 
 /* cupti_names.c: functions by their number; 0: its calls are not recorded. */
 uint32_t hu_cupti_call_name(uint32_t domain, uint32_t cbid);

@@ -58,7 +58,7 @@ void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_
     hu_thread.inside--;
 }
 
-void hu_cupti_watch_calls(void *subscriber)
+void hu_cupti_watch_calls(void *subscriber, bool is_on)
 {
     static const struct {
         uint32_t domain, cbid;
@@ -69,5 +69,5 @@ void hu_cupti_watch_calls(void *subscriber)
     };
 
     for (size_t i = 0; subscriber && hu_the_cupti.enable_callback && i < sizeof calls / sizeof *calls; i++)
-        (void)hu_the_cupti.enable_callback(1, subscriber, calls[i].domain, calls[i].cbid);
+        (void)hu_the_cupti.enable_callback(is_on, subscriber, calls[i].domain, calls[i].cbid);
 }

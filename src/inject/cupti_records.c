@@ -44,6 +44,38 @@ static hu_record *take(uint32_t n)
     return r;
 }
 
+/* Correlations are given in the order of calls: work with one of a call behind the border was launched there.  Which call
+ * that is is seen when the border is asked for the first time, or later. */
+static uint64_t border;       /* ticks; 0: nobody asked */
+static uint32_t first_behind; /* the lowest correlation of a call that began there; 0: none came */
+static bool     is_past;
+
+bool hu_cupti_is_past(uint64_t ticks)
+{
+    if (__atomic_exchange_n(&border, ticks, __ATOMIC_RELAXED) != ticks) {
+        __atomic_store_n(&first_behind, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&is_past, false, __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(&is_past, __ATOMIC_RELAXED);
+}
+
+static void look_at_call(uint64_t start, uint32_t correlation)
+{
+    const uint64_t asked = __atomic_load_n(&border, __ATOMIC_RELAXED);
+    const uint32_t first = __atomic_load_n(&first_behind, __ATOMIC_RELAXED);
+
+    if (asked && start >= asked && (!first || correlation < first))
+        __atomic_store_n(&first_behind, correlation, __ATOMIC_RELAXED);
+}
+
+static void look_at_work(uint32_t correlation)
+{
+    const uint32_t first = __atomic_load_n(&first_behind, __ATOMIC_RELAXED);
+
+    if (first && correlation >= first)
+        __atomic_store_n(&is_past, true, __ATOMIC_RELAXED);
+}
+
 /* A device whose number has no bit is one whose UUID nobody asks for. */
 static void note_use(uint32_t device)
 {
@@ -62,8 +94,10 @@ static void put(hu_record *r, hu_gpu_kind kind, uint32_t name, uint64_t start, u
     r->a = end > start ? end - start : 0;
     r->b = correlation | (uint64_t)high << 32;
     hu_ring_publish(r, HU_RECORD_GPU);
-    if (kind == HU_GPU_KERNEL || kind == HU_GPU_COPY || kind == HU_GPU_FILL || kind == HU_GPU_GRAPH)
+    if (kind == HU_GPU_KERNEL || kind == HU_GPU_COPY || kind == HU_GPU_FILL || kind == HU_GPU_GRAPH) {
         note_use(high);
+        look_at_work(correlation);
+    }
 }
 
 /* A MORE, filled before its record is published. */
@@ -190,6 +224,7 @@ static void take_call(const uint8_t *c, uint32_t domain)
     hu_record     *r = name && has_time(start, end) ? take(0) : NULL;
     const uint32_t kind = domain == HU_CUPTI_OF_DRIVER ? HU_GPU_DRIVER : HU_GPU_RUNTIME;
 
+    look_at_call(start, get32(c, CALL_CORRELATION));
     if (r)
         put(r, (hu_gpu_kind)(kind | (cbid < HU_CUPTI_MOST_CBIDS ? cbid << HU_GPU_KIND_BITS : 0)), name, start, end,
             get32(c, CALL_CORRELATION), thread_and(get32(c, CALL_THREAD), get32(c, CALL_RESULT)));

@@ -82,7 +82,8 @@ static int attach(void)
     if (code != HU_CUPTI_OK)
         return give_up(code);
     hu_cupti_use_version(c->version);
-    hu_cupti_watch_calls(subscriber);
+    if (hu_the_control->cuda & HU_CUDA_ONLY_RANGE)
+        hu_cupti_watch_calls(subscriber, true);
     return HU_CUPTI_OK;
 }
 
@@ -139,6 +140,8 @@ static int record(bool is_on)
     }
     change_descriptions(is_on, false);
     change_driver_calls(is_on);
+    if (!(hu_the_control->cuda & HU_CUDA_ONLY_RANGE))
+        hu_cupti_watch_calls(subscriber, is_on);
     if (is_on)
         silence_noise();
     return HU_CUPTI_OK;

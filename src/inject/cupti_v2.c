@@ -146,7 +146,8 @@ static int attach(void)
         unsubscribe();
         return code;
     }
-    hu_cupti_watch_calls(hu_the_cupti.subscriber);
+    if (hu_the_control->cuda & HU_CUDA_ONLY_RANGE)
+        hu_cupti_watch_calls(hu_the_cupti.subscriber, true);
     return HU_CUPTI_OK;
 }
 
@@ -205,6 +206,8 @@ static int record(bool is_on)
             facts->missed_kinds |= UINT64_C(1) << *kind;
     }
     (void)change(OF_DRIVER_CALL, is_on);
+    if (!(hu_the_control->cuda & HU_CUDA_ONLY_RANGE))
+        hu_cupti_watch_calls(hu_the_cupti.subscriber, is_on);
     for (size_t i = 0; i < sizeof described; i++)
         (void)change(described[i], is_on);
     return HU_CUPTI_OK;

@@ -130,7 +130,8 @@ typedef struct {
     hu_arena     *arena; /* of the file */
     hu_pbw        w;
     hu_clock_map *clock;
-    int64_t       base_ns; /* times are written as distances from here */
+    int64_t       base_ns;    /* times are written as distances from here */
+    bool          is_limited; /* to steps or ranges, by each process itself */
     uint32_t      last_sequence, generation;
     uint64_t      last_uuid;
     hu_pf_tally   tally;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/pf.h"
+#include "record/pf_gpu_borders.h"
 
 enum { MOST_LANES = 16, TEXT_BYTES = 96 };
 
@@ -41,7 +41,8 @@ struct hu_pf_gpu {
     HU_VEC(uint64_t) threads;
     HU_VEC(event_record) events;
     HU_VEC(memory_change) memory;
-    hu_map bytes_at; /* place in `sizes` of what lies at an address */
+    hu_gpu_borders borders;
+    hu_map         bytes_at; /* place in `sizes` of what lies at an address */
     HU_VEC(int64_t) sizes;
     uint64_t last_correlation;
 };
@@ -103,6 +104,9 @@ static bool survey(hu_pf *p, const activity *a)
             return false;
         *device = a->high;
     }
+    if ((a->kind == HU_GPU_RUNTIME || a->kind == HU_GPU_DRIVER) &&
+        !hu_gpu_borders_add_call(p, &g->borders, a->correlation, a->r->time))
+        return false;
     if (a->kind == HU_GPU_EVENT && a->event)
         return hu_vec_push(p->scratch, &g->events,
                            ((event_record){a->event->b, a->context, (uint32_t)a->event->a, a->correlation, a->stream}));
@@ -129,7 +133,8 @@ bool hu_pf_gpu_begin(hu_pf *p, const hu_ring_thread *thread)
     p->gpu = g;
     p->readable = hu_arena_calloc(p->scratch, p->n_ids + 1, sizeof *p->readable);
     if (!g || !p->readable || !hu_map_init(&g->row_of, p->scratch, 0) || !hu_map_init(&g->device_of, p->scratch, 0) ||
-        !hu_map_init(&g->thread_of, p->scratch, 0) || !hu_map_init(&g->bytes_at, p->scratch, 0))
+        !hu_map_init(&g->thread_of, p->scratch, 0) || !hu_map_init(&g->bytes_at, p->scratch, 0) ||
+        !hu_gpu_borders_find(p, &g->borders))
         return false;
     hu_ring_start(p->ring, thread, NULL, &c);
     while (hu_ring_next(&c, &e)) {
@@ -138,6 +143,7 @@ bool hu_pf_gpu_begin(hu_pf *p, const hu_ring_thread *thread)
         if (e.record->type == HU_RECORD_GPU && !survey(p, &a))
             return false;
     }
+    hu_gpu_borders_sort(&g->borders);
     if (g->events.n)
         qsort(g->events.at, g->events.n, sizeof *g->events.at, by_event);
     return true;
@@ -549,10 +555,18 @@ static void write_memory(hu_pf *p, hu_pf_sequence *s)
     }
 }
 
+static bool is_reference(hu_gpu_kind kind)
+{
+    return kind == HU_GPU_EVENT || kind == HU_GPU_CONTEXT || kind == HU_GPU_STREAM;
+}
+
 bool hu_pf_gpu_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from)
 {
     const activity a = read_activity(from);
 
+    if (!is_reference(a.kind) &&
+        !hu_gpu_borders_have(&p->gpu->borders, has_device(a.kind) || a.kind == HU_GPU_HOST, a.correlation, a.r->time))
+        return true;
     switch (a.kind) {
     case HU_GPU_KERNEL:
     case HU_GPU_COPY:

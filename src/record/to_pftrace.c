@@ -752,6 +752,8 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     }
     hu_pbw_init(&w->p.w, arena);
     w->p.base_ns = beginning(w);
+    w->p.is_limited = w->list->control.wants_steps || w->list->control.capture_range[0] ||
+                      w->list->control.cuda & HU_CUDA_ONLY_RANGE;
     rc = write_packets(w, file, err);
     if (rc == 0) {
         const hu_str             name = hu_arena_copy(w->arena, hu_str_of(path));

@@ -96,6 +96,9 @@ static void flush(void)
     all(1);
 }
 
+/* No callback is enabled. */
+static void hear_nothing(void) {}
+
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
     const char *path = getenv("LISTENER_OUT"), *kinds = getenv("LISTENER_KINDS");
@@ -106,6 +109,11 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
         return 1;
     }
     out = path ? fopen(path, "w") : NULL;
+    if (getenv("LISTENER_SUBSCRIBES")) {
+        static void *subscriber;
+
+        ((int (*)(void **, void (*)(void), void *))(uintptr_t)find("cuptiSubscribe"))(&subscriber, hear_nothing, NULL);
+    }
     ((int (*)(int))(uintptr_t)find("cuptiSetThreadIdType"))(1);
     ((int (*)(uint64_t(*)(void)))(uintptr_t)find("cuptiActivityRegisterTimestampCallback"))(clock_now);
     ((int (*)(void (*)(uint8_t **, size_t *, size_t *), void (*)(void *, uint32_t, uint8_t *, size_t, size_t)))(
