@@ -384,7 +384,9 @@ function host(rank) {
   ]);
 }
 
-const makers = { steps, operators, kernels, memory, communication, ranks, copies, host };
+const gpus = (rank) => wholeView(rank, "gpus");
+
+const makers = { steps, operators, kernels, memory, communication, ranks, copies, gpus, host };
 
 // Which sections a script draws, by their id; the others stand as they were written.
 export const drawn = Object.keys(makers);

@@ -44,9 +44,10 @@ static void say_taken(const hu_cuda_facts *f)
 static void say_failed(const hu_cuda_facts *f)
 {
     if (strcmp(f->what, "CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK") == 0)
-        hu_command_say("%s: another tool shares CUPTI, and %s before 13.4 gives no second one a clock; use CUPTI 13.4 or later, "
-                       "or record without the other tool",
-                       lead, f->library[0] ? f->library : "CUPTI");
+        hu_command_say(
+            "%s: another tool shares CUPTI, and %s before 13.4 gives no second one a clock; use CUPTI 13.4 or later, "
+            "or record without the other tool",
+            lead, f->library[0] ? f->library : "CUPTI");
     else
         hu_command_say("%s: %s failed (code %d)", lead, f->what, f->code);
 }

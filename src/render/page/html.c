@@ -23,10 +23,25 @@ static const section sections[] = {
     {"communication", "Communication", "Communication", {"comm", "parallelism", "phases"}},
     {"ranks", "Ranks", "Ranks", {NULL}},
     {"copies", "Copies", "Copies between host and device", {"copies"}},
+    {"gpus", "GPUs", "GPUs during the run", {"gpus"}},
     {"host", "Host", "Host, launches and idle time", {"host", "oscalls", "idle", "launch", "calls", "waits"}},
     {"health", "Trace health", "How far the trace can be trusted", {NULL}},
     {"system", "System", "What ran where", {NULL}},
 };
+
+/* Were GPUs sampled beside one of the ranks, as `holdup run` does? */
+static bool has_gpus(const hu_page *p)
+{
+    for (size_t i = 0; i < p->r->job->n; i++)
+        if (p->r->job->digests[i]->gpu_clocks.n > 0)
+            return true;
+    return false;
+}
+
+static bool is_there(const hu_page *p, const section *s)
+{
+    return strcmp(s->id, "gpus") != 0 || has_gpus(p);
+}
 
 static void write_head(hu_page *p)
 {
@@ -53,7 +68,8 @@ static void write_navigation(hu_page *p)
     if (hu_page_has_beside(p))
         hu_out_text(p->out, "<li><a href=\"#beside\">Beside the trace</a></li>\n");
     for (size_t i = 0; i < HU_COUNT(sections); i++)
-        hu_out_printf(p->out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].label);
+        if (is_there(p, &sections[i]))
+            hu_out_printf(p->out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].label);
     hu_out_text(p->out, "</ul></nav>\n");
 }
 
@@ -107,9 +123,12 @@ static void write_system(hu_page *p)
     hu_markup_text(p->out, p->d->info.host.n ? p->d->info.host : HU_STR("not recorded"));
     hu_out_text(p->out, "</dd><dt>recorded by</dt><dd>");
     hu_markup_text(p->out, p->d->info.tool.n ? p->d->info.tool : HU_STR("unknown"));
-    hu_out_text(p->out, "</dd><dt>this page by</dt><dd>holdup " HU_VERSION "</dd></dl>\n"
-                        "<p class=\"note\">Clocks, power and temperature are not part of a profiler's trace; "
-                        "<code>nvidia-smi -q -d PERFORMANCE,CLOCK</code> shows them while the job runs.</p>\n");
+    hu_out_text(p->out, "</dd><dt>this page by</dt><dd>holdup " HU_VERSION "</dd></dl>\n");
+    if (!has_gpus(p))
+        hu_out_text(
+            p->out,
+            "<p class=\"note\">Clocks, power and temperature are not part of a profiler's trace; <code>holdup run</code> "
+            "records them, <code>nvidia-smi -q -d PERFORMANCE,CLOCK</code> shows them while the job runs.</p>\n");
 }
 
 /* Calls of the system are left out where none could be recorded: profilers of devices know none. */
@@ -186,7 +205,7 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     if (hu_page_has_beside(&p))
         rc = hu_page_beside(&p, err);
     for (size_t i = 0; rc == 0 && i < HU_COUNT(sections); i++)
-        rc = write_section(&p, &sections[i], err);
+        rc = is_there(&p, &sections[i]) ? write_section(&p, &sections[i], err) : 0;
     hu_out_text(out, "</main>\n");
     if (rc < 0 || (rc = hu_page_data(&p, err)) < 0)
         return rc;
