@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pf_gpu_borders.c - the borders of a step or range are instants, but CUPTI is switched off a little later, by another thread.
+ * pf_gpu_borders.c - the borders of a step or range are instants; CUPTI is switched off a little later, by another thread.
  *
  * What it gives of that while is cut off here: a call belongs to the step that it began in, and GPU work to that of its
  * call, however late it ran.  The marks of the gate (inject/gate.c) have the instants.  Where one of them may be missing

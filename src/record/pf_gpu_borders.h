@@ -23,7 +23,7 @@ bool hu_gpu_borders_find(hu_pf *p, hu_gpu_borders *out);
 bool hu_gpu_borders_add_call(hu_pf *p, hu_gpu_borders *b, uint32_t correlation, uint64_t ticks);
 void hu_gpu_borders_sort(hu_gpu_borders *b);
 
-/* Does it belong to what was to be recorded?  Work of the device (is_work): by when its call began; all else by its own time. */
+/* Does it belong to what was to be recorded?  Work of the device (is_work): by when its call began; else by its own time. */
 bool hu_gpu_borders_have(const hu_gpu_borders *b, bool is_work, uint32_t correlation, uint64_t ticks);
 
 #endif

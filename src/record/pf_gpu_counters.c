@@ -59,7 +59,7 @@ static size_t count_in(const hu_gpu_seen *d, const uint32_t *pids, size_t n)
     return found;
 }
 
-/* "GPU-" and 32 digits with dashes between them, as nvidia-smi prints it.  False: it is none, as that of a part (MIG-...). */
+/* "GPU-" and 32 digits with dashes between them, as nvidia-smi prints it.  False: it is none, as that of a part (MIG-). */
 static bool read_uuid(const char *text, uint8_t out[HU_GPU_UUID_BYTES])
 {
     static const char digits[] = "0123456789abcdef";

@@ -43,8 +43,8 @@ HU_ROWS(rows, gpu_clocks)
 /* clang-format off */
 static const hu_column columns[] = {
     {"device", "GPU", HU_CELL_ID, 4, NULL, device,
-     .help = "Number that CUDA gives it, as in all rows of GPU work; null where it is not known: no GPU work was recorded, its "
-             "UUID is not known, or processes of the job number the GPUs in different ways."},
+     .help = "Number that CUDA gives it, as in all rows of GPU work; null where it is not known: no GPU work was recorded, "
+             "its UUID is not known, or processes of the job number the GPUs in different ways."},
     {"number", "nvidia-smi", HU_CELL_ID, 10, NULL, number,
      .help = "Number that the driver gives it."},
     {"busy_pct", "busy", HU_CELL_PERCENT, 7, NULL, busy,
