@@ -205,7 +205,7 @@ def headers() -> Path | None:
 
 
 class Recordings(Case):
-    """One program under `nsys profile` and under `holdup run`: the same ranges and calls."""
+    """One program under `nsys profile`, under `holdup run` and under both: the same ranges and calls."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -240,6 +240,33 @@ class Recordings(Case):
             theirs, ours = self.ask(self.export, sql), self.ask(own, sql)
             self.assertEqual(theirs, ours, sql)
             self.assertGreater(len(theirs), 3, sql)
+
+    def test_around_one_another(self) -> None:
+        """`nsys profile holdup run PROGRAM` and `holdup run nsys profile PROGRAM`: both record the same ranges, the program ends as it does alone, and
+        who records no call of the C library is told so. With cuda, too: nsys then gives CUDA to itself."""
+        ranges = "SELECT name, count(*) FROM slice WHERE kind = 'user_annotation' GROUP BY name ORDER BY name"
+        calls = "SELECT name, count(*) FROM os_call WHERE name IN ('fsync', 'poll', 'usleep') AND dur_ns > 5000 GROUP BY name ORDER BY name"
+        want, want_calls = self.ask(self.export, ranges), self.ask(self.export, calls)
+        self.assertGreater(len(want), 20)
+        env = {**os.environ, "HOME": str(self.folder)}
+        for traced in ("nvtx,osrt", "cuda,nvtx,osrt", "nvtx"):
+            nsys = [str(NSYS), "profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-f", "true", "--export=sqlite", "-o"]
+            for order in ("nsys outside", "holdup outside"):
+                with self.subTest(traced=traced, order=order):
+                    own, their = self.folder / "both.pftrace", self.folder / "both.sqlite"
+                    for old in (own, their):
+                        old.unlink(missing_ok=True)
+                    ours, theirs = [EXE, "run", "-o", own, "--"], [*nsys, self.folder / "both"]
+                    done = subprocess.run([*map(str, [*theirs, *ours] if order == "nsys outside" else [*ours, *theirs]), self.folder / "p", self.folder / "bytes"],
+                                          capture_output=True, text=True, timeout=300, check=False, cwd=self.folder, env=env)
+                    said = done.stdout + done.stderr
+                    self.assertEqual(done.returncode, 0, said)
+                    self.assertEqual(self.ask(own, ranges), want)
+                    self.assertEqual(self.ask(their, ranges), want)
+                    self.assertEqual(self.ask(own, calls), want_calls)
+                    self.assertEqual("Nsight Systems sees no calls of the C library" in said, "osrt" in traced, said)
+                    if order == "holdup outside":
+                        self.assertIn("the trace and the report are about p alone", said)
 
     @unittest.skipUnless(shutil.which("mpicc") and shutil.which("mpirun"), "no MPI")
     def test_mpi(self) -> None:

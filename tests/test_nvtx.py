@@ -241,6 +241,47 @@ class RealHeaders(Case):
                 self.assertIn("tool: push ascii\n", done.stdout)
                 self.assertEqual([len(p.of("begin")) for p in processes if p.of("begin")], [5])
 
+    def proxy(self) -> dict[str, str]:
+        """The library by which Nsight Systems enters a program, its NVTX tool, and the variables that start both."""
+        for name, source in (("libToolsInjectionProxy64.so", "nsys_proxy.c"), ("libtool.so", "nvtx_tool.c")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", self.folder / name, ROOT / "tests/inject" / source], check=True, capture_output=True)
+        return {"TOOL": str(self.folder / "libtool.so"), "NVTX_INJECTION64_PATH": str(self.folder / "libtool.so"),
+                "LD_PRELOAD": str(self.folder / "libToolsInjectionProxy64.so")}
+
+    def test_nsys_around_the_program_takes_nvtx_while_it_is_loaded(self) -> None:
+        """Also where the recorder, or a parent, has chained the two before."""
+        there = self.proxy()
+        there["LD_PRELOAD"] += f":{LIBRARY}"
+        for chain in ({}, {"HOLDUP_NVTX_CHAIN": there["TOOL"]}):
+            with self.subTest(chain=chain):
+                shutil.rmtree(self.folder / "session", ignore_errors=True)
+                done, processes = record(self.folder, self.client, env={**there, **chain})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("tool: push ascii\n", done.stdout)
+                self.assertEqual([len(p.of("begin")) for p in processes], [5])
+
+    def test_behind_the_library_of_nsys_we_find_the_real_functions(self) -> None:
+        """In front of it we would find those of nsys, which call us: a thread then waits for a lock that it has."""
+        there = self.proxy()
+        proxy = there["LD_PRELOAD"]
+        for given in (proxy, f"{LIBRARY}:{proxy}", f"{proxy}:{LIBRARY}", f"{LIBRARY}:{proxy}:libm.so.6"):
+            with self.subTest(given=given):
+                shutil.rmtree(self.folder / "session", ignore_errors=True)
+                done, _ = record(self.folder, "env", f"LD_PRELOAD={given}", f"TOOL={there['TOOL']}", "sh", "-c", "echo $LD_PRELOAD")
+                order = [pathlib.Path(name).name for name in done.stdout.strip().split(":") if name]
+                self.assertEqual(order[0], "libToolsInjectionProxy64.so", done.stderr)
+                self.assertEqual((order[-1], order.count(LIBRARY.name)), (LIBRARY.name, 1))
+                self.assertEqual("libm.so.6" in order, "libm" in given)
+
+    def test_what_nsys_does_not_see_is_said(self) -> None:
+        there = self.proxy()
+        there["LD_PRELOAD"] += f":{LIBRARY}"
+        for traced, count in (("Mmap,OSRT,NVTX", 1), ("NVTX", 0)):
+            with self.subTest(traced):
+                shutil.rmtree(self.folder / "session", ignore_errors=True)
+                record(self.folder, self.client, env={**there, "QUADD_INJECTION_PROXY": traced})
+                self.assertEqual(notes(self.folder / "session").count("Nsight Systems sees no calls"), count)
+
     def test_a_second_tool_that_is_not_there_is_said_once(self) -> None:
         process = self.one(record(self.folder, self.client, env={"HOLDUP_NVTX_CHAIN": "/nonexistent/tool.so"}))
         self.assertEqual(len(process.of("begin")), 5)

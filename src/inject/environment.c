@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * environment.c - a program that learns its rank late says so by setenv: torch.multiprocessing.spawn, Ray, a script of
- * one's own.  Then the file of this process says it too. */
+ * one's own.  Then the file of this process says it too.  A profiler takes NVTX in the same way. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/osrt.h"
 #include "inject/process.h"
 #include "protocol/rank_id.h"
 #include "base/banned.h"
@@ -54,6 +55,8 @@ int setenv(const char *name, const char *value, int overwrite)
     rc = next(name, value, overwrite);
     if (rc == 0 && tells_rank(name))
         hu_process_read_rank();
+    if (rc == 0 && strcmp(name, "NVTX_INJECTION64_PATH") == 0)
+        hu_environment_chain_nvtx();
     return rc;
 }
 

@@ -240,6 +240,10 @@ typedef struct {
 } hu_environment;
 
 void hu_environment_load(void);
+
+/* A profiler around this program has given NVTX to its own library: we go in front, and it is called behind us.  Children
+ * get both.  nsys gives it away in each exec and once more while it is loaded: also behind setenv. */
+void hu_environment_chain_nvtx(void);
 /* `program` is a file, of PATH where `is_searched` and it has no slash; NULL: not known. */
 void         hu_environment_plan(hu_environment *e, char *const *envp, const char *program, bool is_searched);
 char *const *hu_environment_write(const hu_environment *e, void *room);

@@ -4,7 +4,10 @@
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
  * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and
- * of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything
+ * of that alone (protocol/sanitizer.h); and the library of Nsight Systems, for another reason.  When it is loaded, it writes
+ * its own functions into the symbol table of the C library.  Found after that, they would be what our wrappers call; they take locks by way of
+ * our wrappers, and a thread then waits for a lock that it has itself.  Libraries at the end of the list are initialised
+ * first: there we find the real functions.  nsys then sees no call of the C library that we wrap, but NVTX as before.  A program that brings a session of its own is left alone, and so is everything
  * where the user has set HOLDUP_FOLLOW=0.
  *
  * No memory is allocated: a child of vfork uses that of its parent.
@@ -42,31 +45,53 @@ static void keep(int which, const char *value)
     memcpy(entries[which] + name_bytes, value, bytes + 1);
 }
 
-/* A profiler around this program has given NVTX to its own library: we go in front, and it is called behind us.  Children
- * get both. */
-static void chain_nvtx(const char *us)
+static const char *our_path(void)
 {
-    const char *tool = getenv("NVTX_INJECTION64_PATH");
-    const char *chain = getenv("HOLDUP_NVTX_CHAIN");
+    return entries[PRELOAD] + strlen(names[PRELOAD]);
+}
 
-    if (!tool || !tool[0] || strcmp(tool, us) == 0 || (chain && chain[0]) || !(hu_the_control->wanted & HU_DOOR_NVTX))
+void hu_environment_chain_nvtx(void)
+{
+    const char *us = our_path(), *tool = getenv("NVTX_INJECTION64_PATH"), *chain = getenv("HOLDUP_NVTX_CHAIN");
+
+    if (!entries[PRELOAD][0] || !tool || !tool[0] || strcmp(tool, us) == 0 || !(hu_the_control->wanted & HU_DOOR_NVTX))
+        return;
+    if (chain && chain[0] && strcmp(chain, tool) != 0) /* the user has chosen yet another one */
         return;
     if (setenv("HOLDUP_NVTX_CHAIN", tool, 1) == 0)
         setenv("NVTX_INJECTION64_PATH", us, 1);
 }
 
+/* Must we stand behind a library of this list? */
+static bool has_nsys(const char *list)
+{
+    return strstr(list, "/libToolsInjectionProxy64.so") != NULL;
+}
+
+/* nsys tells its library by a variable of its own what to trace. */
+static void say_what_nsys_misses(const char *preloaded)
+{
+    const char *traced = getenv("QUADD_INJECTION_PROXY");
+
+    if (has_nsys(preloaded) && traced && strstr(traced, "OSRT"))
+        hu_note(
+            "Nsight Systems sees no calls of the C library here, for they are recorded by holdup; to leave them, and NVTX, "
+            "to it, pass --trace cpu");
+}
+
 void hu_environment_load(void)
 {
-    const char *follow = getenv("HOLDUP_FOLLOW"), *profiler;
+    const char *follow = getenv("HOLDUP_FOLLOW"), *preloaded = getenv("LD_PRELOAD"), *profiler;
     Dl_info     us;
 
     if (!hu_the_process.session[0] || (follow && follow[0] == '0'))
         return;
     /* only what was preloaded is passed on, under the name by which it was found */
-    if (!getenv("LD_PRELOAD") || !dladdr(names, &us) || !us.dli_fname || !strchr(us.dli_fname, '/'))
+    if (!preloaded || !dladdr(names, &us) || !us.dli_fname || !strchr(us.dli_fname, '/'))
         return;
-    chain_nvtx(us.dli_fname);
     keep(PRELOAD, us.dli_fname);
+    hu_environment_chain_nvtx();
+    say_what_nsys_misses(preloaded);
     keep(INJECTION, getenv("NVTX_INJECTION64_PATH"));
     if (getenv("CUDA_INJECTION64_PATH") && strcmp(getenv("CUDA_INJECTION64_PATH"), us.dli_fname) == 0)
         keep(CUDA, us.dli_fname); /* another tool's is its own */
@@ -80,11 +105,6 @@ void hu_environment_load(void)
 static bool is_entry(const char *entry, int which)
 {
     return strncmp(entry, names[which], strlen(names[which])) == 0;
-}
-
-static const char *our_path(void)
-{
-    return entries[PRELOAD] + strlen(names[PRELOAD]);
 }
 
 /* LD_PRELOAD is a list, separated by colons or blanks: where in it we are, or NULL. */
@@ -135,8 +155,9 @@ static void find_sanitizer(const char *program, bool is_searched, char *out)
 static bool is_preload_right(const hu_environment *e, const char *list)
 {
     const size_t put = hu_sanitizer_put(list), n = strlen(e->sanitizer);
+    const char  *us = find_us(list + put);
 
-    if ((find_us(list + put) == NULL) != e->is_without_us)
+    if ((us == NULL) != e->is_without_us || (us && has_nsys(us)))
         return false;
     if (n == 0 || strstr(list + put, e->sanitizer)) /* the user has put it there himself */
         return put == 0;
@@ -182,27 +203,34 @@ static char *append(char *to, const char *text, size_t n)
     return to + n;
 }
 
-/* "LD_PRELOAD=sanitizer  ours:theirs", each where it is needed */
+/* "LD_PRELOAD=sanitizer  ours:theirs", each where it is needed; or "nsys:theirs:ours" */
 static void join(char *to, const hu_environment *e, const char *theirs)
 {
     const char *us;
+    bool        is_last, is_added;
 
     theirs += hu_sanitizer_put(theirs);
     us = find_us(theirs);
+    is_last = has_nsys(theirs);
+    is_added = !e->is_without_us && (!us || is_last);
     to = append(to, names[PRELOAD], strlen(names[PRELOAD]));
     if (e->sanitizer[0] && !strstr(theirs, e->sanitizer)) {
         to = append(to, e->sanitizer, strlen(e->sanitizer));
         to = append(to, HU_SANITIZER_MARK, strlen(HU_SANITIZER_MARK));
     }
-    if (!us && !e->is_without_us) {
+    if (is_added && !is_last) {
         to = append(to, our_path(), preload_bytes);
         to = append(to, ":", theirs[0] != '\0');
     }
-    if (us && e->is_without_us) {
+    if (us && (is_last || e->is_without_us)) {
         to = append(to, theirs, (size_t)(us - theirs));
         theirs = us + preload_bytes;
     }
-    append(to, theirs, strlen(theirs));
+    to = append(to, theirs, strlen(theirs));
+    if (is_added && is_last) {
+        to = append(to, ":", 1);
+        append(to, our_path(), preload_bytes);
+    }
 }
 
 char *const *hu_environment_write(const hu_environment *e, void *room)
