@@ -68,6 +68,17 @@ class Job:
 
 
 class Waited(unittest.TestCase):
+    def test_a_child_that_sleeps_does_no_work(self) -> None:
+        job = Job()
+        child = job.child("sleep")
+        child.runs(MS)
+        child.waits("nanosleep", child.now + 90 * MS)
+        child.state(DEAD)
+        job.main.waits("wait4", child.now + 20 * US, "child")
+        headline = job.said()["verdict"]["text"]
+        self.assertRegex(headline, r"The child that takes longest by itself is sleep: for 99 % of its 91\.0 ms in the whole run it sleeps")
+        self.assertNotIn("work", headline)
+
     def test_one_child_alone(self) -> None:
         """Half of it, twice as fast or in two parts; all of it, if it were not there."""
         job = Job()

@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from typing import Any
 
-from tests.host_traces import DEAD, MS, RUNNING, SLEEPING, Recording
+from tests.host_traces import DEAD, MS, RUNNING, SLEEPING, Recording, Thread
 from tests.pftrace import INSTANT, event, packet
 from tests.program import EXE, SANITIZED, report, skip_loudly
 from tests.recorder import holdup
@@ -77,6 +78,80 @@ class Recorded(Case):
         self.assertIn("waits for the network", said["findings"][0]["statement"])
         self.assertIn("most of it in recv", said["findings"][0]["statement"])
         self.assertNotIn("/data/", said["findings"][0]["statement"])
+
+    def main_alone(self) -> tuple[Recording, Thread]:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.process(100, "job")
+        main = recording.thread(100, name="job")
+        main.state(RUNNING)
+        return recording, main
+
+    def first(self, recording: Recording, main: Thread) -> dict[str, Any]:
+        main.state(DEAD)
+        return report(recording.write(self.folder / "run.pftrace"))["findings"][0]
+
+    def test_what_is_spread_over_many_files_is_not_in_one(self) -> None:
+        """A hundred files, one of which takes two hundredths: no "most of it". Fixes are those of reading."""
+        recording, main = self.main_alone()
+        for i in range(100):
+            main.call("read", (2 if i == 50 else 1) * MS, path=f"/data/{i}")
+            main.runs(MS // 2)
+        found = self.first(recording, main)
+        self.assertEqual(found["id"], "io-stall")
+        self.assertRegex(found["statement"], r"^The main thread reads files\. .*, in many places: 2\.0 % of it in read of /data/50")
+        self.assertNotIn("most of it", found["statement"])
+        self.assertIn("read ahead", found["fix"])
+        self.assertNotIn("torch", found["fix"])
+
+    def test_a_long_path_is_said_to_be_cut(self) -> None:
+        recording, main = self.main_alone()
+        main.call("read", 100 * MS, path="/" + "folder/" * 20 + "file")
+        main.runs(50 * MS)
+        statement = self.first(recording, main)["statement"]
+        self.assertRegex(statement, r"most of it in read of …[^…]{72}\.$")
+
+    def test_fixes_are_whole(self) -> None:
+        """Of each kind of call: what ends in the middle of a word is no advice."""
+        for call, end in (("fsync", "power loss"), ("read", "to a local one first"), ("openat", "a local disk"), ("write", "to a local disk first"),
+                          ("recv", "stays open")):
+            with self.subTest(call):
+                recording, main = self.main_alone()
+                main.call(call, 100 * MS, path="/data/file")
+                main.runs(50 * MS)
+                found = self.first(recording, main)
+                self.assertEqual(found["id"], "io-stall")
+                self.assertTrue(found["fix"].endswith(end), found["fix"])
+
+    def test_steps_are_no_places(self) -> None:
+        """Marks with the number of the step do not divide one place into as many as there are steps."""
+        recording, main = self.main_alone()
+        for i in range(10):
+            with main.range(f"step {i}"):
+                main.call("fsync", (5 + i) * MS, path="/data/log")
+                main.runs(5 * MS)
+        found = self.first(recording, main)
+        self.assertIn("most of it in fsync of /data/log", found["statement"])
+        self.assertNotIn("in step", found["statement"])
+        self.assertRegex(found["evidence"][0], "; 10 calls in the whole capture")
+
+    def test_whose_threads_take_the_cpus(self) -> None:
+        """A main thread that waits for a CPU for 100 ms, beside threads of its own that computed for 2 or for 180 ms."""
+        for own_ms, are_others in ((2, True), (180, False)):
+            with self.subTest(own_ms):
+                recording, main = self.main_alone()
+                other = recording.thread(100, 101, "other", main.now)
+                other.state(RUNNING)
+                other.runs(own_ms * MS)
+                other.state(DEAD)
+                for _ in range(10):
+                    main.runs(5 * MS)
+                    main.starved(10 * MS)
+                main.runs(5 * MS)
+                found = self.first(recording, main)
+                self.assertEqual(found["id"], "cpu-starved")
+                self.assertEqual(any("others have them" in line for line in found["evidence"]), are_others, found)
+                self.assertEqual("no other jobs on them" in found["fix"] and "would help little" in found["fix"], are_others)
 
     def test_the_same_call_of_another_thread(self) -> None:
         """A main thread that reads a file for a moment, and a thread that reads from a server all the time."""

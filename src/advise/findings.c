@@ -6,6 +6,7 @@
  */
 #include "advise/findings.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -135,6 +136,7 @@ static hu_finding make_finding(const hu_findings *f, const hu_hint *h, const hu_
 
     memcpy(x.statement, h->statement, sizeof x.statement);
     memcpy(x.evidence, h->evidence, sizeof h->evidence);
+    assert(!h->fix || strlen(h->fix) < sizeof x.fix); /* half a sentence is no advice */
     snprintf(x.fix, sizeof x.fix, "%s", h->fix ? h->fix : "");
     x.low_pct = fmax(0, x.least_share < 1 ? fmin(x.low_pct, x.least_share * x.gain_pct) : x.low_pct);
     if (!f->is_trusted) {

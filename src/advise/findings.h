@@ -20,8 +20,8 @@ typedef struct {
     uint64_t      cause;       /* the same on all ranks that have it (hu_effect); 0: only this rank prices it */
     bool          is_of_job;   /* only the replay of all ranks shows this gain, not that of the rank alone */
     hu_confidence confidence;
-    hu_edit       edit;                   /* that prices it; kind HU_EDIT_KINDS when no edit does */
-    char          fix[HU_EVIDENCE_BYTES]; /* what to do; "": hu_rule_fix says it */
+    hu_edit       edit;              /* that prices it; kind HU_EDIT_KINDS when no edit does */
+    char          fix[HU_FIX_BYTES]; /* what to do; "": hu_rule_fix says it */
 } hu_finding;
 
 /* Is it the price of the capture, and not of a step that counts (cold_start.h)?  Such a one is ranked last. */

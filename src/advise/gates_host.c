@@ -64,8 +64,9 @@ static place_name name_place(const hu_host_place *p)
     while (path.n && path.n < p->path.n && ((unsigned char)path.p[0] & 0xc0) == 0x80)
         path = (hu_str){path.p + 1, path.n - 1};
 
-    snprintf(said.t, sizeof said.t, "%.*s%s%.*s%s%.*s", HU_FMT(p->call), path.n ? " of " : "", HU_FMT(path),
-             p->within.n ? " in " : "", (int)(p->within.n > WITHIN ? WITHIN : p->within.n), p->within.p ? p->within.p : "");
+    snprintf(said.t, sizeof said.t, "%.*s%s%s%.*s%s%.*s", HU_FMT(p->call), path.n ? " of " : "",
+             path.n < p->path.n ? "…" : "", HU_FMT(path), p->within.n ? " in " : "",
+             (int)(p->within.n > WITHIN ? WITHIN : p->within.n), p->within.p ? p->within.p : "");
     return said;
 }
 
@@ -159,11 +160,56 @@ static uint32_t longest_write(const hu_scene *c)
     return most ? most->slice : HU_NONE;
 }
 
+static const char *fix_of_io(hu_host_class class)
+{
+    switch (class) {
+    case HU_HOST_FSYNC:
+        return "wait for the disk once for many records: one transaction or commit for all of them instead of one each, one "
+               "fsync at the end; or in a separate thread; a disk with a write cache that survives power loss";
+    case HU_HOST_FILE_READ:
+        return "read ahead in a separate thread, several files at a time; read more in each call; keep in memory what is read "
+               "again; copy what lies on a network disk to a local one first";
+    case HU_HOST_FILE_META:
+        return "keep files open that are used again; one archive or database instead of many small files; open, look up and "
+               "list them ahead, in a separate thread; a local disk";
+    case HU_HOST_NETWORK:
+        return "ask earlier, in a separate thread, several requests at a time or one for many; keep what is asked again; one "
+               "connection that stays open";
+    default:
+        return NULL;
+    }
+}
+
+/* Of the time in some classes of calls, the share in one place: of the main thread's, where it waits there. */
+static double share_of_place(const hu_host_calls *calls, unsigned classes, const hu_host_place *p)
+{
+    int64_t all_ns = 0;
+
+    for (size_t k = 0; k < HU_HOST_CLASS_COUNT; k++)
+        if (classes >> k & 1)
+            all_ns += p->sum.main_ns ? calls->by_class[k].main_ns : calls->by_class[k].total_ns;
+    return all_ns > 0 ? (double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns) / (double)all_ns : 0;
+}
+
+/* Where no place has most of it: the longest of the kind of calls that the main thread waits in most. */
+static const hu_host_place *longest_place(const hu_host_calls *calls, unsigned classes)
+{
+    hu_host_class most = HU_HOST_CLASS_COUNT;
+
+    for (hu_host_class k = 0; k < HU_HOST_CLASS_COUNT; k++)
+        if (classes >> k & 1 && (most == HU_HOST_CLASS_COUNT || calls->by_class[k].main_ns > calls->by_class[most].main_ns))
+            most = k;
+    return hu_host_calls_place(calls, 1u << most, 0);
+}
+
 bool hu_gate_io(const hu_scene *c, hu_hint *h)
 {
+    static const double  MOST = 0.5;
     const hu_ns_per_step time = hu_longer(hu_scene_node_time(c, HU_IN_IO, HU_CLASS_BIT(IO)),
                                           hu_scene_path_time(c, HU_CLASS_IO));
     const hu_host_place *p = place_on_path(c, HU_CLASS_IO, IO_CALLS);
+    char                 part[96];
+    double               share;
 
     /* where a buffer saves most of it, that is the finding: this one's fixes would be no help */
     if (!hu_scene_is_much(c, hu_as_mean(time.ns - hu_scene_small_calls(c).ns)) || hu_scene_is_small_calls(c, time))
@@ -177,13 +223,17 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
         hu_hint_show_frames(c, h, slice);
         return true;
     }
-    if (p->class == HU_HOST_FSYNC)
-        h->fix =
-            "wait for the disk once for many records: one transaction or commit for all of them instead of one each, one "
-            "fsync at the end; or in a separate thread; a disk with a write cache that survives power loss";
-    hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s%s.",
+    if (p->sum.main_ns && share_of_place(&c->d->host_calls, IO_CALLS, p) < MOST)
+        p = longest_place(&c->d->host_calls, IO_CALLS);
+    share = share_of_place(&c->d->host_calls, IO_CALLS, p);
+    if (share >= MOST)
+        snprintf(part, sizeof part, "most of it in");
+    else
+        snprintf(part, sizeof part, "in many places: %s of it in", hu_say_pct(100 * share).t);
+    h->fix = fix_of_io(p->class);
+    hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, %s %s%s.",
                 p->sum.main_ns ? "The main thread" : "A thread that the main thread waits for",
-                hu_host_class_words(p->class), hu_scene_share(c, time).t, name_place(p).t,
+                hu_host_class_words(p->class), hu_scene_share(c, time).t, part, name_place(p).t,
                 p->within.n ? "" : hu_scene_say_caller(c, p->call).t);
     show_places(c, h, IO_CALLS, p);
     return true;
@@ -264,10 +314,26 @@ bool hu_gate_quota(const hu_scene *c, hu_hint *h)
     return true;
 }
 
+/*
+ * How much of the CPUs this job can have used at most while its main thread waited for one: all that its other threads
+ * ever computed, laid into that time.  NaN: not known.
+ */
+static double own_share_of_cpus(const hu_scene *c)
+{
+    const hu_host_time *t = &c->d->host_time;
+    const double        runs = t->wall_ns * t->task_ns[HU_THREAD_RUNNING] / t->step_ns;
+    const double        starved = t->wall_ns * t->state_ns[HU_STATE_STARVED] / t->step_ns;
+
+    return c->d->info.cpus > 0 && starved > 0 ? fmax(0, t->job_cpu_ns - runs) / (starved * (double)c->d->info.cpus)
+                                              : (double)NAN;
+}
+
 bool hu_gate_starved(const hu_scene *c, hu_hint *h)
 {
+    static const double  LITTLE = 0.5;
     const hu_host_time  *t = &c->d->host_time;
     const hu_ns_per_step time = hu_as_mean(t->state_ns[HU_STATE_STARVED]), step = hu_as_mean(t->step_ns);
+    const double         own = own_share_of_cpus(c);
 
     if (!is_starved(c) || is_throttled(c))
         return false;
@@ -277,6 +343,12 @@ bool hu_gate_starved(const hu_scene *c, hu_hint *h)
     if (t->all_processes > 1)
         hu_hint_show(h, "the job has %lld processes, the main one %lld thread%s", (long long)t->all_processes,
                      (long long)t->at[0].threads, hu_plural(t->at[0].threads));
+    if (own < LITTLE) {
+        hu_hint_show(h, "its other threads took at most %s of the CPUs meanwhile: others have them, programs or other ranks",
+                     hu_say_pct(100 * own).t);
+        h->fix = "CPUs of its own: no other jobs on them, one rank for each set of CPUs (--cpus-per-task, --exclusive, "
+                 "taskset, cpuset), a higher priority (nice); fewer threads in this job would help little";
+    }
     return true;
 }
 

@@ -191,7 +191,7 @@ typedef enum {
         HU_RULE_COUNT
 } hu_rule;
 
-enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512 };
+enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512, HU_FIX_BYTES = 320 };
 
 /* What a rule finds before it is priced. */
 typedef struct {

@@ -172,8 +172,10 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
 
     process_name(&t->at[0], parent, sizeof parent);
     if ((unsigned)most == HU_HOST_CHILD)
-        snprintf(out, room, "%s waits for its child processes for %s of %s (%s). The child that does most of the work is ",
-                 parent, s.pct, life_words(d), s.of);
+        snprintf(out, room, "%s waits for its child processes for %s of %s (%s). The child that %s is ", parent, s.pct,
+                 life_words(d), s.of,
+                 2 * child->state_ns[HU_HOST_SLEEP] > hu_host_process_own_ns(child) ? "takes longest by itself"
+                                                                                    : "does most of the work");
     else
         snprintf(out, room, "%s %s for %s of %s (%s). The process that works meanwhile is ", parent,
                  (unsigned)most == HU_HOST_WAIT ? "waits for other processes" : hu_host_state_words(most), s.pct,

@@ -87,10 +87,12 @@ static int64_t in_steps(work *w, uint32_t i)
     return sum;
 }
 
+/* The step itself is none: by its number, each step would be a place of its own. */
 static uint32_t enclosing(const hu_ask *ask, uint32_t i)
 {
     for (uint32_t at = ask->s.parent[i]; at != HU_NONE; at = ask->s.parent[at])
-        if (hu_kind_in(ask->s.kind[at], ENCLOSING) && !(ask->names[ask->s.name[at]] & HU_NAME_STEP))
+        if (hu_kind_in(ask->s.kind[at], ENCLOSING) && !(ask->names[ask->s.name[at]] & HU_NAME_STEP) &&
+            !hu_steps_has_name(ask->steps, hu_ask_name(ask, at)))
             return at;
     return HU_NONE;
 }
