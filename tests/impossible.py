@@ -243,6 +243,8 @@ def the_verdict_is_as_sure_as_its_finding(report: Report) -> Complaints:
         yield f"the verdict tells to fix what is a guess: {found[0]['id']}"
     if "A guess" in text and found and found[0]["confidence"] != "low":
         yield f"the verdict calls a guess what has confidence {found[0]['confidence']}: {found[0]['id']}"
+    if "Fixing it would cut" in text and found and found[0]["confidence"] != "high" and report["verdict"]["confidence"] == "high":
+        yield f"the verdict is surer than the gain that it names: {found[0]['id']}"
 
 
 def silence_is_earned(report: Report) -> Complaints:

@@ -131,8 +131,8 @@ class ExitCodes(Case):
 
     def test_what_cannot_be_started(self) -> None:
         (self.folder / "plain").write_text("no program\n")
-        for words, status, said in ((["no-such-program"], 127, "no-such-program cannot be started: No such file"),
-                                    ([self.folder / "plain"], 126, "Permission denied"), (["/"], 126, "Permission denied")):
+        for words, status, said in ((["no-such-program"], 127, "no-such-program cannot be started: No such file or directory; check its spelling"),
+                                    ([self.folder / "plain"], 126, "Permission denied; pass a program, or a script that is executable"), (["/"], 126, "Permission denied")):
             with self.subTest(words=words):
                 done = self.run_it(*words)
                 self.assertEqual(done.returncode, status)
@@ -141,7 +141,7 @@ class ExitCodes(Case):
 
     def test_wrong_usage(self) -> None:
         for words, said in (([], "run needs a command"), (["--trase", "nvtx", "true"], "did you mean --trace?"), (["-t", "nvtxx", "true"], "did you mean nvtx?"),
-                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "not a time"), (["--sample", "0", "true"], "--sample needs"),
+                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], '--delay: "soon" is not a time; use'), (["--sample", "0", "true"], "--sample needs"),
                             (["--max-memory", "lots", "true"], "not a size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),

@@ -322,6 +322,22 @@ static void doubt_replay(const hu_findings *f, hu_verdict *v)
     }
 }
 
+/* The answer names the first fix and its gain.  A guess is called one there, and takes no more from the rest of it. */
+static void doubt_price(const hu_findings *f, hu_verdict *v)
+{
+    static const double MUCH = 0.75; /* of the gain: what is left at least */
+    const hu_finding   *best = f->n && !hu_finding_is_of_capture(&f->at[0]) ? &f->at[0] : NULL;
+
+    if (!best || isnan(best->gain_pct) || bound_words(best) || best->confidence == HU_CONFIDENCE_HIGH ||
+        v->confidence < HU_CONFIDENCE_HIGH)
+        return;
+    if (best->low_pct < MUCH * best->gain_pct)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "the first fix may save anything from %s to %s",
+              best->low_pct < 0.5 ? "nothing" : hu_say_pct(best->low_pct).t, hu_say_pct(best->high_pct).t);
+    else
+        doubt(v, HU_CONFIDENCE_MEDIUM, "the gain of the first fix has %s confidence", hu_confidence_name(best->confidence));
+}
+
 void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
                         hu_verdict *out)
 {
@@ -368,6 +384,7 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     if (f->covered < 1)
         doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);
+    doubt_price(f, out);
 }
 
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)

@@ -174,6 +174,15 @@ static bool is_recorded_already(void)
     return is_alive;
 }
 
+static int say_no_start(const char *program, int why)
+{
+    hu_command_say("%s cannot be started: %s%s", program, strerror(why),
+                   why == ENOENT   ? "; check its spelling, its folder and PATH"
+                   : why == EACCES ? "; pass a program, or a script that is executable (chmod +x)"
+                                   : "");
+    return why == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC;
+}
+
 static int become_command(run_state *r)
 {
     if (!r->o->shared.quiet)
@@ -182,8 +191,7 @@ static int become_command(run_state *r)
         putenv(r->o->assignments[i]);
     sigaction(SIGPIPE, &hu_command_sigpipe, NULL);
     execvp(r->argv[0], r->argv);
-    hu_command_say("%s cannot be started: %s", r->argv[0], strerror(errno));
-    return errno == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC;
+    return say_no_start(r->argv[0], errno);
 }
 
 /* The value that the command gets: an assignment in front of it counts more than our own environment. */
@@ -731,10 +739,8 @@ static int launch(run_state *r)
     r->facts.pid = child.pid;
     hu_facts_write(&r->session, &r->facts, NULL);
     why = hu_launch_go(&child);
-    if (why) {
-        hu_command_say("%s cannot be started: %s", r->argv[0], strerror(why));
-        return give_up(r, why == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC);
-    }
+    if (why)
+        return give_up(r, say_no_start(r->argv[0], why));
     watch.collector = r->collector;
     watch.perf = r->perf;
     watch.waits = r->waits;

@@ -2,6 +2,8 @@
  * options.c - a parser that knows nothing but the table. */
 #include "cli/options.h"
 
+#include <stdio.h>
+
 #include "base/number.h"
 
 enum { LONGEST_WORD = 40, CLOSE_ENOUGH = 3 };
@@ -145,6 +147,18 @@ static int store_switch(const hu_option *o, const char *text, bool *field, hu_er
     return 0;
 }
 
+/* A parser of several options does not know whose value it refuses: "soon" is not a time. */
+static int parse_special(const hu_option *o, const char *text, void *field, hu_error *err)
+{
+    const int rc = o->parse(field, text, err);
+    char      why[sizeof err->text];
+
+    if (rc == 0 || err->text[0] != '"')
+        return rc;
+    snprintf(why, sizeof why, "%s", err->text);
+    return hu_fail(err, rc, NULL, HU_NO_OFFSET, "--%s: %s", o->name, why);
+}
+
 static int store(const hu_option *o, const char *text, void *fields, hu_error *err)
 {
     void *field = (char *)fields + o->offset;
@@ -168,7 +182,7 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     case HU_OPTION_CHOICE:
         return choose(o, text, field, err);
     case HU_OPTION_SPECIAL:
-        return o->parse(field, text, err);
+        return parse_special(o, text, field, err);
     }
     return 0;
 }
