@@ -222,6 +222,20 @@ class Ranks(unittest.TestCase):
                 (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps({"traceEvents": steps}))
             self.assertEqual(report(name)["run"]["ranks_with_other_steps"], [1])
 
+    def test_a_rank_without_steps_is_not_compared(self) -> None:
+        """Its row is the whole capture: without a word it looks as the slowest by far."""
+        for without, said in ((1, True), (None, False)):
+            with self.subTest(without), tempfile.TemporaryDirectory() as name:
+                for rank in range(2):
+                    words = "x" if rank == without else "ProfilerStep#{}"
+                    steps = [{"ph": "X", "cat": "user_annotation" if rank != without else "cpu_op", "name": words.format(k), "pid": 1, "tid": 1,
+                              "ts": 100 * k, "dur": 99 - 9 * k * (rank == without)} for k in range(1 if rank == without else 5)]
+                    (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps({"traceEvents": steps}))
+                status, out, err = run("report", name)
+                self.assertEqual(status, 0, err)
+                text = " ".join(out.decode().split())
+                self.assertEqual("rank 1 has no steps: its row is the whole run, and compares with no step of the others" in text, said, text[:800])
+
     def test_real_ranks(self) -> None:
         folder = SHARED / "traces/kineto/astra-sim-megatron-tp8"
         if not folder.is_dir():

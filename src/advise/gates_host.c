@@ -344,10 +344,14 @@ bool hu_gate_starved(const hu_scene *c, hu_hint *h)
         hu_hint_show(h, "the job has %lld processes, the main one %lld thread%s", (long long)t->all_processes,
                      (long long)t->at[0].threads, hu_plural(t->at[0].threads));
     if (own < LITTLE) {
-        hu_hint_show(h, "its other threads took at most %s of the CPUs meanwhile: others have them, programs or other ranks",
-                     hu_say_pct(100 * own).t);
+        if (100 * own < 0.5)
+            hu_hint_show(h, "nothing else in it computes: others have the CPUs meanwhile, programs or other ranks");
+        else
+            hu_hint_show(
+                h, "its other threads took at most %s of the CPUs meanwhile: others have them, programs or other ranks",
+                hu_say_pct(100 * own).t);
         h->fix = "CPUs of its own: no other jobs on them, one rank for each set of CPUs (--cpus-per-task, --exclusive, "
-                 "taskset, cpuset), a higher priority (nice); fewer threads in this job would help little";
+                 "taskset, cpuset), or a higher priority (nice)";
     }
     return true;
 }

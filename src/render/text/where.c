@@ -313,6 +313,24 @@ static void say_called(hu_text_page *p)
     hu_text_hanging(p, line, 7);
 }
 
+/* A row of a run stands among rows of steps. */
+static void say_stepless(hu_text_page *p)
+{
+    const hu_job *job = p->r->job;
+    int64_t       ranks[HU_ROSTER_NAMED];
+    size_t        n = 0;
+
+    for (size_t i = 0; i < job->n; i++)
+        if (job->digests[i]->steps.source == HU_STEPS_NONE) {
+            if (n < HU_ROSTER_NAMED)
+                ranks[n] = hu_digest_rank_of(job->digests, i);
+            n++;
+        }
+    if (n < job->n)
+        say_roster(p, n, ranks, "has no steps: its row is the whole run, and compares with no step of the others",
+                   "have no steps: their rows are whole runs, and compare with no step of the others");
+}
+
 static void write_roster(hu_text_page *p)
 {
     const hu_roster *r = &p->r->job->roster;
@@ -320,6 +338,7 @@ static void write_roster(hu_text_page *p)
     say_roster(p, r->n_missing, r->missing, "of the job is missing", "of the job are missing");
     say_roster(p, r->n_twice, r->twice, "occurs more than once", "occur more than once");
     say_roster(p, r->n_odd, r->odd, "has a different number of steps", "have a different number of steps");
+    say_stepless(p);
 }
 
 /* Of very many ranks the MOST_LINES slowest, by rank; of fewer all.  NULL: no memory. */
