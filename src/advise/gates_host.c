@@ -167,14 +167,14 @@ static const char *fix_of_io(hu_host_class class)
         return "wait for the disk once for many records: one transaction or commit for all of them instead of one each, one "
                "fsync at the end; or in a separate thread; a disk with a write cache that survives power loss";
     case HU_HOST_FILE_READ:
-        return "read ahead in a separate thread, several files at a time; read more in each call; keep in memory what is read "
-               "again; copy what lies on a network disk to a local one first";
+        return "read ahead in a separate thread, several files at a time; read more in each call; keep in memory what is "
+               "read again; copy what lies on a network disk to a local one first";
     case HU_HOST_FILE_META:
         return "keep files open that are used again; one archive or database instead of many small files; open, look up and "
                "list them ahead, in a separate thread; a local disk";
     case HU_HOST_NETWORK:
-        return "ask earlier, in a separate thread, several requests at a time or one for many; keep what is asked again; one "
-               "connection that stays open";
+        return "ask earlier, in a separate thread, several requests at a time or one for many; keep what is asked again; "
+               "one connection that stays open";
     default:
         return NULL;
     }
@@ -191,7 +191,7 @@ static double share_of_place(const hu_host_calls *calls, unsigned classes, const
     return all_ns > 0 ? (double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns) / (double)all_ns : 0;
 }
 
-/* Where no place has most of it: the longest of the kind of calls that the main thread waits in most. */
+/* Where no place has most of it: the longest of the kind of calls that the main thread waits in most.  NULL: not kept. */
 static const hu_host_place *longest_place(const hu_host_calls *calls, unsigned classes)
 {
     hu_host_class most = HU_HOST_CLASS_COUNT;
@@ -223,8 +223,11 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
         hu_hint_show_frames(c, h, slice);
         return true;
     }
-    if (p->sum.main_ns && share_of_place(&c->d->host_calls, IO_CALLS, p) < MOST)
-        p = longest_place(&c->d->host_calls, IO_CALLS);
+    if (p->sum.main_ns && share_of_place(&c->d->host_calls, IO_CALLS, p) < MOST) {
+        const hu_host_place *longest = longest_place(&c->d->host_calls, IO_CALLS);
+
+        p = longest ? longest : p;
+    }
     share = share_of_place(&c->d->host_calls, IO_CALLS, p);
     if (share >= MOST)
         snprintf(part, sizeof part, "most of it in");
@@ -316,16 +319,18 @@ bool hu_gate_quota(const hu_scene *c, hu_hint *h)
 
 /*
  * How much of the CPUs this job can have used at most while its main thread waited for one: all that its other threads
- * ever computed, laid into that time.  NaN: not known.
+ * ever computed, and processes that were not recorded, laid into that time.  NaN: not known.
  */
 static double own_share_of_cpus(const hu_scene *c)
 {
     const hu_host_time *t = &c->d->host_time;
+    const double        all = fmax(t->job_cpu_ns, (double)c->d->info.command_cpu_ns);
     const double        runs = t->wall_ns * t->task_ns[HU_THREAD_RUNNING] / t->step_ns;
     const double        starved = t->wall_ns * t->state_ns[HU_STATE_STARVED] / t->step_ns;
 
-    return c->d->info.cpus > 0 && starved > 0 ? fmax(0, t->job_cpu_ns - runs) / (starved * (double)c->d->info.cpus)
-                                              : (double)NAN;
+    if (!(t->job_cpu_ns > 0) || c->d->info.cpus <= 0 || !(starved > 0))
+        return (double)NAN;
+    return fmax(0, all - runs) / (starved * (double)c->d->info.cpus);
 }
 
 bool hu_gate_starved(const hu_scene *c, hu_hint *h)

@@ -4,11 +4,13 @@
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
  * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and
- * of that alone (protocol/sanitizer.h); and the library of Nsight Systems, for another reason.  When it is loaded, it writes
- * its own functions into the symbol table of the C library.  Found after that, they would be what our wrappers call; they take locks by way of
- * our wrappers, and a thread then waits for a lock that it has itself.  Libraries at the end of the list are initialised
- * first: there we find the real functions.  nsys then sees no call of the C library that we wrap, but NVTX as before.  A program that brings a session of its own is left alone, and so is everything
+ * of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything
  * where the user has set HOLDUP_FOLLOW=0.
+ *
+ * Behind the library of Nsight Systems we stand last.  While it is loaded, it writes its own functions into the symbol table
+ * of the C library.  Found after that, they would be what our wrappers call; they take locks by way of our wrappers, and a
+ * thread then waits for a lock that it has itself.  The last in the list is initialised first: there we find the real
+ * functions.  nsys then sees no call of the C library that we wrap, but NVTX as before.
  *
  * No memory is allocated: a child of vfork uses that of its parent.
  */
