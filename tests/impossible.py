@@ -524,7 +524,8 @@ CHECKS = {check.name: check for check in (
     Check("sorted", findings_are_sorted, (together(put("findings.0.gain_pct", 0.1), put("findings.0.gain_low_pct", 0)),)),
     Check("ladder", the_ladder_goes_down, (put("ranks.0.replay.ladder.0.step_after_ns", more(10)),
                                            put("ranks.0.replay.ladder.0.step_after_ns", times(1000)))),
-    Check("trust", no_price_without_trust, (put("replay.is_trusted", False), put("replay.grade", "red"))),
+    Check("trust", no_price_without_trust, (
+        put("replay.is_trusted", False), together(put("replay.grade", "red"), put("verdict.confidence", "high")))),
     Check("verdict-finding", the_verdict_is_the_first_finding, (
         put("findings.0.gain_pct", more(-9)), put("findings", []),
         put("verdict.text", "No fix we can simulate saves 1 %."),
@@ -535,7 +536,8 @@ CHECKS = {check.name: check for check in (
         lambda report: report["findings"].append(report["findings"][0]), put("ranks.0.replay.ladder.0.id", "sleep"))),
     Check("verdict-sure", the_verdict_is_as_sure_as_its_finding, (
         together(put("findings.0.confidence", "low"), put("verdict.text", "Fix first: late launches.")),
-        together(put("findings.0.confidence", "high"), put("verdict.text", "A guess, to be checked first: late launches.")))),
+        together(put("findings.0.confidence", "high"), put("verdict.text", "A guess, to be checked first: late launches.")),
+        put("verdict.confidence", "high"))),
     Check("silence", silence_is_earned, (
         together(put("verdict.text", "No fix we can simulate saves 1 %."), put("ranks.0.step_breakdown.gpu_busy_pct", 30)),
         together(put("verdict.text", "No fix we can simulate saves 1 %."), put("ranks.0.quality.device_work_without_launch", 10**6)))),

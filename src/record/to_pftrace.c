@@ -877,11 +877,11 @@ static bool find_tools(work *w)
         return true;
     }
     for (size_t i = 0; i < l->n; i++) {
-        const hu_process_image *p = &l->at[i];
-        const size_t            n = strlen(names);
+        const hu_str name = hu_tools_name(&l->at[i]);
+        const size_t n = strlen(names);
 
-        if (p->is_tool && !strstr(names, p->name.p) && n + p->name.n + 3 < sizeof names)
-            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", p->name.p);
+        if (l->at[i].is_tool && !memmem(names, n, name.p, name.n) && n + name.n + 3 < sizeof names)
+            snprintf(names + n, sizeof names - n, "%s%.*s", n ? ", " : "", HU_FMT(name));
     }
     for (size_t i = 0; i < w->perf.threads.n; i++)
         if (hu_tools_are_all_of(l, w->perf.threads.at[i].pid))

@@ -44,6 +44,13 @@ static bool is_tool(const hu_process_image *p)
     return is_name_of_tool(hu_str_base_name(p->program)) || is_name_of_tool(p->name);
 }
 
+hu_str hu_tools_name(const hu_process_image *p)
+{
+    const hu_str program = hu_str_base_name(p->program);
+
+    return is_name_of_tool(program) ? program : p->name;
+}
+
 /* Ticks from the first image of this process that is no tool's to the end of the last; *last is that. */
 static uint64_t life_of(const hu_process_list *l, uint32_t pid, const hu_process_image **last)
 {

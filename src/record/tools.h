@@ -12,6 +12,9 @@
  */
 size_t hu_tools_mark(hu_process_list *list, const hu_process_image **program);
 
+/* Of a process of a tool, the tool's: nsys gives its threads names, and a child has that of the thread which forked it. */
+hu_str hu_tools_name(const hu_process_image *p);
+
 /* Are all images of this process a tool's? */
 bool hu_tools_are_all_of(const hu_process_list *list, uint32_t pid);
 
