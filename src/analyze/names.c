@@ -153,6 +153,21 @@ bool hu_names_is_autograd_node(hu_str name)
            hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name);
 }
 
+/*
+ * Calls of OpenCL: what they enqueue carries their correlation; `holdup run` writes " (blocking)" behind those that return only
+ * when their command is complete.
+ */
+static uint8_t opencl_flags(hu_str name)
+{
+    if (hu_str_equal(name, HU_STR("clFinish")) || hu_str_equal(name, HU_STR("clWaitForEvents")) ||
+        hu_str_ends(name, HU_STR(" (blocking)")))
+        return HU_NAME_SYNC;
+    return hu_str_starts(name, HU_STR("clEnqueue")) && !hu_str_has(name, HU_STR("Marker")) &&
+                   !hu_str_has(name, HU_STR("Barrier")) && !hu_str_has(name, HU_STR("WaitForEvents"))
+               ? HU_NAME_LAUNCH
+               : 0;
+}
+
 uint8_t hu_names_of(hu_str name)
 {
     uint8_t flags = 0;
@@ -175,6 +190,8 @@ uint8_t hu_names_of(hu_str name)
         if (starts_with_any(name, alloc_prefixes, HU_COUNT(alloc_prefixes)))
             flags |= HU_NAME_ALLOC;
     }
+    if (hu_str_starts(name, HU_STR("cl")) && name.n > 2 && name.p[2] >= 'A' && name.p[2] <= 'Z')
+        flags |= opencl_flags(name);
     if (is_any(name, gc_names, HU_COUNT(gc_names)))
         flags |= HU_NAME_GC;
     return flags;

@@ -62,7 +62,8 @@ static int arm(const hu_run_options *o, hu_arena *arena)
                             .n_assignments = o->n_assignments,
                             .wants_nvtx = o->doors & HU_DOOR_NVTX,
                             .wants_cuda = o->doors & HU_DOOR_CUDA,
-                            .wants_nccl = o->doors & HU_DOOR_NCCL};
+                            .wants_nccl = o->doors & HU_DOOR_NCCL,
+                            .wants_opencl = o->doors & HU_DOOR_OPENCL};
     hu_launch_notes notes = {0};
     hu_session      session;
     hu_facts        facts;

@@ -62,12 +62,25 @@ uint8_t hu_build_label(hu_building *b, uint32_t name)
     return *label;
 }
 
+/* A blocking copy is a copy that its call waits for. */
+static hu_class opencl_class(hu_str name, uint8_t flags, hu_call_kind *kind)
+{
+    if (!(flags & (HU_NAME_SYNC | HU_NAME_LAUNCH)))
+        return HU_CLASS_OTHER_CALL;
+    *kind = hu_str_has(name, HU_STR("Kernel")) || hu_str_has(name, HU_STR("Task")) ? HU_CALL_KERNEL
+            : hu_str_has(name, HU_STR("Fill"))                                     ? HU_CALL_SET
+                                                                                   : HU_CALL_COPY;
+    return flags & HU_NAME_SYNC ? HU_CLASS_SYNC_CALL : HU_CLASS_LAUNCH_CALL;
+}
+
 hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind)
 {
     const hu_str  name = hu_ask_name(ask, call);
     const uint8_t flags = ask->names[ask->s.name[call]];
 
     *kind = HU_CALL_OTHER;
+    if (hu_str_starts(name, HU_STR("clEnqueue")))
+        return opencl_class(name, flags, kind);
     if (flags & HU_NAME_ALLOC) {
         *kind = HU_CALL_ALLOC;
         return HU_CLASS_ALLOC_CALL;

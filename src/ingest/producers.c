@@ -34,6 +34,8 @@ static const struct {
     {"Trace", HU_KIND_SPAN},
     {"mtia_runtime", HU_KIND_RUNTIME},
     {"mtia_ccp_events", HU_KIND_KERNEL},
+    {"opencl_runtime", HU_KIND_RUNTIME}, /* `holdup run`, of OpenCL */
+    {"opencl_sync", HU_KIND_SYNC},
     {"xpu_runtime", HU_KIND_RUNTIME},
     {"xpu_driver", HU_KIND_DRIVER},
     {"xpu_sync", HU_KIND_SYNC},

@@ -252,6 +252,7 @@ HU_WRAP(pclose, int, pclose, (FILE * stream), (stream), -1, hu_osrt_done(&span, 
                                                           \
         if (is_recorded_process()) {                      \
             hu_cuda_exits(false);                         \
+            hu_opencl_exits();                            \
             hu_process_exits();                           \
         }                                                 \
         if (real)                                         \

@@ -281,6 +281,7 @@ void hu_process_forked(void)
     hu_nccl_forked();
     hu_waiters_forked();
     hu_cuda_forked();
+    hu_opencl_forked();
 }
 
 void hu_process_replaced(const char *program)

@@ -62,6 +62,8 @@ void hu_ring_init(void);
 void hu_cuda_forked(void);        /* in the child */
 void hu_cuda_exits(bool is_late); /* is_late: when exit() has called all of its handlers */
 void hu_cuda_look(bool opens);    /* the gate of this process has changed */
+void hu_opencl_forked(void);      /* in the child */
+void hu_opencl_exits(void);       /* by _exit, which calls no handlers */
 
 static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)
 {

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "protocol/gpu.h"
+#include "protocol/opencl.h"
 
 #define HU_RING_MAGIC    0x31474e4952505548ull /* "HUPRING1" */
 #define HU_CONTROL_MAGIC 0x314c525443505548ull /* "HUPCTRL1" */
@@ -52,7 +53,8 @@ enum {
     D(CPU, "cpu", 4)            /* samples and context switches; by the supervisor */ \
     D(CUDA, "cuda", 5)          /* GPU work and the calls that launch it: CUPTI   */ \
     D(NCCL, "nccl", 6)          /* room for the doors to come                     */ \
-    D(PYTORCH, "pytorch", 7)
+    D(PYTORCH, "pytorch", 7)                                                         \
+    D(OPENCL, "opencl", 8)      /* commands and calls: a layer of OpenCL's loader */
 /* clang-format on */
 
 enum {
@@ -95,6 +97,7 @@ typedef enum {
     HU_RECORD_WAKE,    /* aux = hu_wake, a = the object that threads may wait for, b = where it was called */
     HU_RECORD_GPU,     /* of CUPTI: gpu.h */
     HU_RECORD_NCCL,    /* see nccl_events.h */
+    HU_RECORD_OPENCL,  /* see opencl.h */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -109,6 +112,7 @@ typedef enum {                          /* what `a` of a MORE is */
                                            id = hu_block_head.thread */
     HU_MORE_NCCL,                       /* up to three fields: see nccl_events.h */
     HU_MORE_GPU_PLACE = 32, HU_MORE_GPU_LAUNCH, HU_MORE_GPU_BYTES, HU_MORE_GPU_EVENT, HU_MORE_GPU_MEMORY, /* gpu.h */
+    HU_MORE_OPENCL_QUEUE = 48, HU_MORE_OPENCL_WAIT, HU_MORE_OPENCL_TIMES, HU_MORE_OPENCL_SIZE, HU_MORE_OPENCL_BYTES, /* opencl.h */
 } hu_more;
 
 typedef enum {
@@ -196,6 +200,7 @@ typedef struct {
     uint32_t          pid_namespace; /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
     uint32_t          first_fresh;   /* blocks from here on were never taken: they are free, but not on the list */
     hu_cuda_facts     cuda;
+    hu_opencl_facts   opencl;
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */

@@ -152,6 +152,16 @@ static bool add_profiler(variables *v, const hu_launch_plan *plan, hu_arena *are
     return true;
 }
 
+/* Layers are several: the user's come first, next to the program. */
+static bool add_layer(variables *v, const hu_launch_plan *plan, hu_arena *arena)
+{
+    const char *there = value_of(v, "OPENCL_LAYERS");
+
+    if (!plan->wants_opencl || holds(there, plan->library))
+        return true;
+    return set(v, arena, "OPENCL_LAYERS", there, plan->library);
+}
+
 static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
@@ -163,7 +173,7 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
-    if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes))
+    if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes) || !add_layer(v, plan, arena))
         return false;
     if (plan->wants_nccl && !add_profiler(v, plan, arena, notes))
         return false;

@@ -39,13 +39,15 @@
     W(DTYPE, "dtype") W(IN_ELEMENTS, "In msg nelems") W(OUT_ELEMENTS, "Out msg nelems") W(GROUP_SIZE, "Group size")    \
     W(GROUP_NAME, "Process Group Name") W(GROUP_DESCRIPTION, "Process Group Description") W(SEQUENCE, "Seq")           \
     W(SOURCE_RANK, "Src Rank") W(TARGET_RANK, "Dst Rank") W(COMM_RANK, "comm_rank") W(RECORDED, "recorded")            \
-    W(EVENT, "event") W(STATE, "state")
+    W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(SUBMITTED, "submitted") W(CL_QUEUED, "queued (device ns)")  \
+    W(CL_SUBMITTED, "submitted (device ns)") W(CL_STARTED, "started (device ns)") W(CL_ENDED, "ended (device ns)")     \
+    W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \
     C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")            \
     C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                   \
-    C(HOST, "cuda_host_function") C(NCCL, "nccl")
+    C(HOST, "cuda_host_function") C(NCCL, "nccl") C(CL_RUNTIME, "opencl_runtime") C(CL_SYNC, "opencl_sync")
 /* clang-format on */
 
 enum {
@@ -166,6 +168,7 @@ typedef struct {
     hu_str            *readable;         /* names of its kernels, by id; .p NULL: as they are.  NULL: it has none */
     uint64_t           correlation_base; /* correlations of this process begin behind those of the ones before */
     struct hu_pf_nccl *nccl;             /* NULL: NCCL told nothing */
+    struct hu_pf_cl   *cl;               /* NULL: it did not use OpenCL */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -218,6 +221,12 @@ void     hu_pf_wake(hu_pf *p, hu_pf_sequence *s, const hu_record *r);
 bool hu_pf_gpu_begin(hu_pf *p, const hu_ring_thread *thread); /* reads them once: what others refer to */
 bool hu_pf_gpu_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *e);
 bool hu_pf_gpu_end(hu_pf *p, hu_pf_sequence *s);
+
+/* pf_opencl.c: what our layer of OpenCL saw.  Before the first thread; a record of a thread; when all are written.  False: no
+ * memory. */
+bool hu_pf_opencl_begin(hu_pf *p);
+bool hu_pf_opencl_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
+void hu_pf_opencl_end(hu_pf *p);
 
 /* pf_thread.c: the tracks of all threads of a process, before the first event; all records of one thread. */
 void hu_pf_threads(hu_pf *p, hu_pf_sequence *s);

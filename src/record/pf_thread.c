@@ -162,9 +162,10 @@ static void describe_first(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t
     const hu_ring_head *head = hu_ring_get_head(p->ring);
 
     hu_pf_describe_thread(p, s, track, tid,
-                          tid == head->pid        ? hu_str_of(head->name)
-                          : tid == head->cuda.tid ? HU_STR("holdup-cuda")
-                                                  : HU_STR(""));
+                          tid == head->pid          ? hu_str_of(head->name)
+                          : tid == head->cuda.tid   ? HU_STR("holdup-cuda")
+                          : tid == head->opencl.tid ? HU_STR("holdup-opencl")
+                                                    : HU_STR(""));
 }
 
 void hu_pf_threads(hu_pf *p, hu_pf_sequence *s)
@@ -477,6 +478,10 @@ static bool convert(work *w, const hu_ring_event *e)
         return w->is_gpu ? hu_pf_gpu_take(w->p, &w->s, e) : (w->p->tally.damage.odd++, true);
     case HU_RECORD_NCCL:
         return hu_pf_nccl_take(w->p, &w->s, e);
+    case HU_RECORD_OPENCL:
+        if ((r->aux & ((1u << HU_OPENCL_KIND_BITS) - 1)) == HU_OPENCL_CALL && r->a < UINT64_MAX - r->time)
+            cover(w, hu_pf_ns(w->p, r->time), hu_pf_ns(w->p, r->time + r->a));
+        return hu_pf_opencl_take(w->p, &w->s, e);
     case HU_RECORD_SAMPLE:
         return true; /* perf_timer.c */
     case HU_RECORD_PAYLOAD:
