@@ -142,6 +142,14 @@ bool hu_build_map_calls(const hu_building *b, hu_map *out);
 /* The last operation of a stream that was launched before a node; HU_NONE. */
 uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node);
 
+/* The first that was launched by a node or a later one; HU_NONE. */
+uint32_t hu_build_first_from_node(const hu_building *b, uint32_t stream, uint32_t node);
+
+/* commands.c: a note about a command that waits for another; all notes about one call that waits.  False: no memory. */
+bool hu_build_command_wait(hu_building *b, const hu_map *calls, const hu_sync_detail *note, uint32_t node);
+bool hu_build_command_sync(hu_building *b, const hu_map *calls, const uint32_t *notes, size_t n_notes, uint32_t node,
+                           bool *waited);
+
 /* The work of the device's other streams, or of all, that ended last before a time, among what was launched before `op`. */
 uint32_t hu_build_ended_before(const hu_building *b, uint32_t op, bool own_too, int64_t time_ns);
 

@@ -5,6 +5,7 @@
  * stream waited for, and the call that recorded the event.  Events are used again and again, so an event's number alone
  * says nothing.  Where the recording call is not resolved (-1), all that was enqueued on the other stream before the
  * wait stands for it, and the link counts as inferred.
+ * Commands of OpenCL name what they wait for: commands.c.
  */
 #include <stdlib.h>
 
@@ -40,6 +41,13 @@ static uint32_t place_from(const hu_building *b, uint32_t stream, uint32_t node)
             high = middle;
     }
     return low;
+}
+
+uint32_t hu_build_first_from_node(const hu_building *b, uint32_t stream, uint32_t node)
+{
+    const uint32_t place = place_from(b, stream, node);
+
+    return place < b->stream_first[stream + 1] ? b->by_stream[place] : HU_NONE;
 }
 
 uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node)
@@ -137,6 +145,7 @@ int hu_build_events(hu_building *b, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
     const uint32_t wait_name = hu_trace_find_text(ask->trace, HU_STR("Stream Wait Event"));
+    const uint32_t command_name = hu_trace_find_text(ask->trace, HU_STR("Command Wait"));
     hu_map         calls;
 
     if (!hu_build_map_calls(b, &calls))
@@ -146,12 +155,17 @@ int hu_build_events(hu_building *b, hu_error *err)
 
         if (ask->s.kind[i] != HU_KIND_SYNC)
             continue;
-        if (ask->s.name[i] != wait_name || ask->s.detail[i] == HU_NONE || !ask->s.correlation[i])
+        if ((ask->s.name[i] != wait_name && ask->s.name[i] != command_name) || ask->s.detail[i] == HU_NONE ||
+            !ask->s.correlation[i])
             continue;
         wait = hu_map_get(&calls, ask->s.correlation[i]);
-        if (wait != HU_MAP_NONE && !add_stream_wait(b, &calls, hu_trace_sync_detail(ask->trace, ask->s.detail[i]),
-                                                    ask->tracks[ask->s.track[i]].device, wait))
+        if (wait != HU_MAP_NONE && ask->s.name[i] == command_name) {
+            if (!hu_build_command_wait(b, &calls, hu_trace_sync_detail(ask->trace, ask->s.detail[i]), wait))
+                return hu_fail_memory(err);
+        } else if (wait != HU_MAP_NONE && !add_stream_wait(b, &calls, hu_trace_sync_detail(ask->trace, ask->s.detail[i]),
+                                                           ask->tracks[ask->s.track[i]].device, wait)) {
             return hu_fail_memory(err);
+        }
     }
     if (b->stream_waits.n)
         qsort(b->stream_waits.at, b->stream_waits.n, sizeof *b->stream_waits.at, by_stream_and_node);

@@ -24,7 +24,14 @@ typedef struct {
     hu_building *b;
     hu_map       sync_of_call; /* correlation -> slice of the record */
     uint32_t     device_name, event_name;
+    HU_VEC(uint32_t) notes; /* records of one call: those of a call of OpenCL are several */
 } work;
+
+static bool is_opencl(const hu_ask *ask, uint32_t slice)
+{
+    return hu_str_starts(hu_ask_name(ask, slice), HU_STR("Queue Sync")) ||
+           hu_str_starts(hu_ask_name(ask, slice), HU_STR("Command Sync"));
+}
 
 static bool map_syncs(work *w)
 {
@@ -42,9 +49,28 @@ static bool map_syncs(work *w)
         place = hu_map_put(&w->sync_of_call, ask->s.correlation[i]);
         if (!place)
             return false;
-        *place = i;
+        if (*place == HU_MAP_NONE || !is_opencl(ask, i))
+            *place = i;
     }
     return true;
+}
+
+/* The records of a call: they are written one behind the other, from the first one that the map knows. */
+static bool wait_commands(work *w, const hu_map *calls, uint32_t node, uint32_t first, bool *waited)
+{
+    const hu_ask  *ask = w->b->ask;
+    const uint32_t correlation = ask->s.correlation[first];
+
+    w->notes.n = 0;
+    for (uint32_t i = first; i < ask->s.n; i++) {
+        if (ask->s.kind[i] != HU_KIND_SYNC)
+            continue;
+        if (ask->s.correlation[i] != correlation)
+            break;
+        if (!hu_vec_push(ask->scratch, &w->notes, i))
+            return false;
+    }
+    return hu_build_command_sync(w->b, calls, w->notes.at, w->notes.n, node, waited);
 }
 
 /* Adds a link with the weight that was seen; false when there is no memory. */
@@ -174,6 +200,8 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
     hu_class class = HU_CLASS_RETURN;
 
     *waited = false;
+    if (record != HU_MAP_NONE && is_opencl(ask, record))
+        return wait_commands(w, calls, node, record, waited);
     if (hu_str_has(name, HU_STR("Device")) || hu_str_has(name, HU_STR("Ctx")))
         return wait_for_all(b, node, record == HU_MAP_NONE ? -1 : ask->tracks[ask->s.track[record]].device, class, waited);
     if (record != HU_MAP_NONE && ask->s.detail[record] != HU_NONE) {
@@ -232,7 +260,9 @@ static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
     if (!op || !op->has_launch || op->class != HU_CLASS_COPY)
         return true;
     pageable = hu_str_has(hu_ask_name(b->ask, op->slice), HU_STR("Pageable"));
-    blocks = pageable || !hu_str_has(hu_ask_name(b->ask, n->slice), HU_STR("Async"));
+    blocks = pageable || (hu_str_starts(hu_ask_name(b->ask, n->slice), HU_STR("cl"))
+                              ? hu_str_ends(hu_ask_name(b->ask, n->slice), HU_STR("(blocking)"))
+                              : !hu_str_has(hu_ask_name(b->ask, n->slice), HU_STR("Async")));
     if (!blocks && end - n->start_ns < LONG_CALL_NS)
         return true;
     if (end >= hu_build_op_end(b, own) - EARLY_NS) {

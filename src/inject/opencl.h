@@ -114,7 +114,7 @@ enum { HU_CL_USER = -1 }; /* instead of a number: an event that the program itse
 uint32_t hu_cl_number(void);                                /* of the next call */
 void     hu_cl_commands_add(const hu_cl_command *command);  /* its event is ours from now on, or is retained */
 void     hu_cl_commands_know(hu_cl_event, uint32_t number); /* whose command that event is */
-uint32_t hu_cl_commands_find(hu_cl_event);                  /* 0: not known */
+uint64_t hu_cl_commands_find(hu_cl_event);                  /* its number | its queue << 32; 0: not known */
 bool     hu_cl_commands_hold(hu_cl_event);                  /* is one of its references ours? */
 void     hu_cl_commands_read(bool is_last); /* records those that are complete; is_last: and counts the others */
 void     hu_cl_commands_forked(void);

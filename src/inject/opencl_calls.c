@@ -18,7 +18,8 @@ enum { MOST_WAITS = 180, EACH_WAIT = 3, UNKNOWN_BYTES = -1 };
 typedef struct {
     uint64_t          began;
     uint32_t          number, flags;
-    uint32_t          n_waits, waits[MOST_WAITS];
+    uint32_t          n_waits;
+    uint64_t          waits[MOST_WAITS];
     hu_cl_queue_facts queue; /* .number 0: none, or not known */
     hu_cl_event       own;   /* where the program wants no event */
     bool              is_on, is_programs;
@@ -41,7 +42,7 @@ static void add_waits(call *c, uint32_t n, const hu_cl_event *events)
     hu_opencl_facts *facts = hu_cl_facts();
 
     for (uint32_t i = 0; events && i < n && c->n_waits < MOST_WAITS; i++) {
-        const uint32_t number = hu_cl_commands_find(events[i]);
+        const uint64_t number = hu_cl_commands_find(events[i]);
 
         if (number && number != (uint32_t)HU_CL_USER)
             c->waits[c->n_waits++] = number;

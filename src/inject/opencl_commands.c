@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
     hu_cl_event event;
-    uint32_t    number;
+    uint32_t    number, queue;
     uint32_t    is_held; /* by us, too */
 } known;
 
@@ -98,7 +98,7 @@ static known *find(hu_cl_event event)
     return NULL;
 }
 
-static void know(hu_cl_event event, uint32_t number, bool is_held)
+static void know(hu_cl_event event, uint32_t number, uint32_t queue, bool is_held)
 {
     known      *row = row_of(event), *at = find(event), *oldest = row;
     hu_cl_event was;
@@ -116,20 +116,21 @@ static void know(hu_cl_event event, uint32_t number, bool is_held)
     if (was == BUSY || !__atomic_compare_exchange_n(&at->event, &was, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return; /* another thread has it: then this event is strange */
     at->number = number;
+    at->queue = queue;
     at->is_held = is_held;
     __atomic_store_n(&at->event, event, __ATOMIC_RELEASE);
 }
 
 void hu_cl_commands_know(hu_cl_event event, uint32_t number)
 {
-    know(event, number, false);
+    know(event, number, 0, false);
 }
 
-uint32_t hu_cl_commands_find(hu_cl_event event)
+uint64_t hu_cl_commands_find(hu_cl_event event)
 {
     const known *at = find(event);
 
-    return at ? at->number : 0;
+    return at ? at->number | (uint64_t)at->queue << 32 : 0;
 }
 
 bool hu_cl_commands_hold(hu_cl_event event)
@@ -193,7 +194,7 @@ void hu_cl_commands_add(const hu_cl_command *c)
     COUNT(enqueued);
     if (at == NONE || (c->is_programs && retain(c->event) != HU_CL_SUCCESS)) {
         if (c->is_programs)
-            know(c->event, c->number, false);
+            know(c->event, c->number, c->queue, false);
         else
             release(c->event);
         if (at != NONE)
@@ -205,7 +206,7 @@ void hu_cl_commands_add(const hu_cl_command *c)
         return;
     }
     if (c->is_programs)
-        know(c->event, c->number, true);
+        know(c->event, c->number, c->queue, true);
     slots[at].command = *c;
     was = __atomic_load_n(&arrived, __ATOMIC_RELAXED);
     do

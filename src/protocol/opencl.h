@@ -16,7 +16,8 @@
  * Behind them, MOREs of their own layout (28 bytes each).  Times of a device are in ns of its own clock.
  *
  *     HU_MORE_OPENCL_QUEUE  of a call: id the queue   a bytes
- *     HU_MORE_OPENCL_WAIT   of a call: id how many (1 to 3)   time, a, b numbers of commands that it, or its command, waits for
+ *     HU_MORE_OPENCL_WAIT   of a call: id how many (1 to 3)   time, a, b of each command that it, or its
+ *                           command, waits for: the number | the queue << 32
  *     HU_MORE_OPENCL_TIMES  of a command: time queued   a submitted   b started
  *     HU_MORE_OPENCL_SIZE   of a kernel: id dimensions   a global x | y << 32   b global z | local x << 32
  *                           time local y | z << 32

@@ -103,9 +103,10 @@ static void fit_clock(hu_pf *p, uint32_t device, device_clock *out)
         if (n == 0)
             *out = (device_clock){.first_ns = k->device_ns, .host_ns = host, .error_ns = 0};
         at[n] = (double)(int64_t)(k->device_ns - out->first_ns);
-        knots[n++] = (knot){.host_ns = host,
-                            .error_ns = hu_pf_ns(p, k->ticks + k->error_ticks) - host + 1,
-                            .distance_ns = (double)(host - out->host_ns) - at[n]};
+        knots[n] = (knot){.host_ns = host,
+                          .error_ns = hu_pf_ns(p, k->ticks + k->error_ticks) - host + 1,
+                          .distance_ns = (double)(host - out->host_ns) - at[n]};
+        n++;
     }
     if (n == 0)
         return;
@@ -201,8 +202,10 @@ static void add_note(hu_pf *p, hu_pf_sequence *s, const hu_record *call, hu_pf_w
     if (queue)
         whole(p, &e, HU_PF_STREAM, queue);
     whole(p, &e, HU_PF_CORRELATION, correlation_of(p->cl, call->b));
-    if (awaited)
+    if (awaited) {
+        whole(p, &e, HU_PF_WAIT_STREAM, (int64_t)(awaited >> 32));
         whole(p, &e, HU_PF_WAIT_RECORD, correlation_of(p->cl, awaited));
+    }
     write_both(p, s, &e, ns);
 }
 
@@ -225,7 +228,7 @@ static void add_waits(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, ui
         const uint64_t   numbers[EACH_WAIT] = {m->time, m->a, m->b};
 
         for (uint32_t k = 0; m->aux == HU_MORE_OPENCL_WAIT && k < m->id && k < EACH_WAIT; k++)
-            if (numbers[k] && numbers[k] <= UINT32_MAX)
+            if ((uint32_t)numbers[k])
                 add_note(p, s, r, word, ns, queue, numbers[k]);
     }
 }
