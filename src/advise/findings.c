@@ -20,6 +20,7 @@
 #include "advise/go_found.h"
 #include "advise/go_words.h"
 #include "advise/lone_work.h"
+#include "advise/opencl_words.h"
 #include "advise/phase_price.h"
 #include "advise/say.h"
 #include "advise/shared.h"
@@ -692,6 +693,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     f->n += f->n < HU_FINDINGS && hu_hot_code_find(s, f, &f->at[f->n]);
     hu_findings_drop_general(f);
     hu_go_doubt(f, d);
+    hu_opencl_words(f, d);
     hu_findings_sort(f);
     if (climb(f, s, &unused) < 0)
         return false;

@@ -241,6 +241,11 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if (d->info.command_signal)
         doubt(v, HU_CONFIDENCE_HIGH, "the command died of signal %d (%s)", (int)d->info.command_signal,
               strsignal((int)d->info.command_signal));
+    if (d->info.opencl == 2 && d->gpu_time.n_slices)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "the OpenCL device (\"GPU\" here) is the host's own cores: each takes time from the other");
+    if (d->info.opencl_users && d->gpu_time.n_slices)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld command%s waited for a user event of OpenCL: that delay stays as it is",
+              (long long)d->info.opencl_users, hu_plural(d->info.opencl_users));
     doubt_outside(d, v);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");

@@ -29,7 +29,8 @@ HU_WIRE_TABLE(hu_series, SERIES);
     F(T, I64, cpu_throttled) F(T, I64, cpu_throttled_ns) F(T, I64, out_of_memory) F(T, I64, failed_bytes) \
     F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, command_signal) F(T, I64, nccl_rank) \
     F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
-    F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, STR, alloc_conf) F(T, BOOL, has_alloc_conf) \
+    F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, I64, opencl) F(T, I64, opencl_error_ns) \
+    F(T, I64, opencl_users) F(T, STR, alloc_conf) F(T, BOOL, has_alloc_conf) \
     F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \
     F(T, BOOL, has_memory) \
     F(T, BOOL, has_flops) F(T, BOOL, has_modules)

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/gpu_door.h"
 #include "cli/library.h"
+#include "cli/opencl_door.h"
 #include "cli/outside.h"
 #include "cli/paste.h"
 #include "cli/report.h"
@@ -614,6 +615,7 @@ static void say_end(run_state *r)
     say_waits_denied(r);
     if (!is_other || !r->tally.cuda_processes[HU_CUDA_RECORDED])
         hu_gpu_door_say(&r->tally, r->session.control->ticks_per_second);
+    hu_opencl_door_say(&r->tally);
     if (!is_other)
         say_gpus(r);
     if (!is_other)

@@ -8,7 +8,7 @@
  */
 #include "graph/build.h"
 
-enum { LANE_STEP = 10000, MOST_STREAMS = 64, RETURN_NS = 60000, USUAL_RETURN_NS = 5000, EARLY_NS = 50000 };
+enum { LANE_STEP = 10000, MOST_STREAMS = 64, USUAL_RETURN_NS = 5000, EARLY_NS = 50000 };
 
 /* Queues out of order are several streams (record/pf_opencl.c). */
 static bool is_of_queue(const hu_building *b, uint32_t stream, int64_t queue)
@@ -107,7 +107,8 @@ bool hu_build_command_sync(hu_building *b, const hu_map *calls, const uint32_t *
         latest = op_end > latest ? op_end : latest;
     }
     *waited = kept && latest > b->nodes.at[node].start_ns;
-    weight = *waited && end - latest <= RETURN_NS ? end - latest : USUAL_RETURN_NS;
+    weight = *waited ? end - latest : USUAL_RETURN_NS;
+    weight = weight < INT32_MAX ? weight : INT32_MAX;
     for (size_t i = 0; i < kept; i++) {
         const hu_link link = {
             .from = ops[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = HU_CLASS_RETURN};

@@ -27,7 +27,8 @@ static bool take_gpu(hu_builder *b, hu_str key, int64_t value)
     hu_quality  *q = hu_builder_quality(b);
     const size_t n = strlen(q->warned);
 
-    if (hu_str_equal(key, HU_STR("holdup.gpu_dropped")) || hu_str_equal(key, HU_STR("holdup.gpu_thrown_away")))
+    if (hu_str_equal(key, HU_STR("holdup.gpu_dropped")) || hu_str_equal(key, HU_STR("holdup.gpu_thrown_away")) ||
+        hu_str_equal(key, HU_STR("holdup.opencl_without_time")))
         add_lost(b, HU_REASON_RECORDER, value);
     else if (hu_str_equal(key, HU_STR("holdup.gpu_without_time")))
         add_lost(b, HU_REASON_ZERO_TIME, value);
@@ -56,6 +57,8 @@ void hu_facts_take_text(hu_builder *b, hu_str key, hu_str value)
         take_outsiders(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.gpus")))
         info->gpus = hu_builder_keep(b, value);
+    else if (hu_str_equal(key, HU_STR("holdup.opencl")))
+        info->opencl = hu_str_equal(value, HU_STR("host cores")) ? 2 : 1;
     else if (hu_str_equal(key, HU_STR("holdup.thread_states")))
         info->state_source = hu_str_equal(value, HU_STR("switches"))    ? HU_STATES_SWITCHES
                              : hu_str_equal(value, HU_STR("schedstat")) ? HU_STATES_SCHEDSTAT
@@ -73,6 +76,10 @@ void hu_facts_take_number(hu_builder *b, hu_str key, int64_t value)
 
     if (take_gpu(b, key, value))
         return;
+    if (hu_str_equal(key, HU_STR("holdup.opencl_clock_error_ns")))
+        info->opencl_error_ns = at_least(0, value, 0);
+    if (hu_str_equal(key, HU_STR("holdup.opencl_user_events")))
+        info->opencl_users = at_least(0, value, 0);
     if (hu_str_equal(key, HU_STR("holdup.rank")))
         info->rank = at_least(0, value, -1);
     else if (hu_str_equal(key, HU_STR("holdup.world_size")))

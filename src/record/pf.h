@@ -117,6 +117,7 @@ typedef struct {
     uint64_t       placed;          /* lost records whose time and thread is known */
     uint64_t       early;           /* before the beginning of the file, and drawn there */
     int64_t        nccl_rank;       /* 1 + what NCCL calls the process, where its file says otherwise; 0: they agree */
+    int64_t        clock_error_ns; /* at most, of the clocks of OpenCL's devices; 0: there are none */
     hu_ring_damage damage;
 } hu_pf_tally;
 

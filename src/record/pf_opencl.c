@@ -139,8 +139,11 @@ bool hu_pf_opencl_begin(hu_pf *p)
     p->cl = c;
     c->first_device = head->cuda.n_devices <= HU_GPU_DEVICES_MAX ? head->cuda.n_devices : 0;
     c->base = c->last = p->correlation_base + (head->cuda.records ? UINT64_C(1) << 31 : 0);
-    for (uint32_t i = 0; i < HU_OPENCL_DEVICES; i++)
+    for (uint32_t i = 0; i < HU_OPENCL_DEVICES; i++) {
         fit_clock(p, i, &c->clock[i]);
+        if (c->clock[i].error_ns > p->tally.clock_error_ns)
+            p->tally.clock_error_ns = c->clock[i].error_ns;
+    }
     return true;
 }
 

@@ -45,6 +45,19 @@ static bool runs(const hu_ring_head *h)
 }
 
 /* The texts end, whatever the file says. */
+static hu_opencl_facts *copy_opencl(const hu_opencl_facts *from, hu_arena *arena)
+{
+    hu_opencl_facts *to = hu_arena_calloc(arena, 1, sizeof *to);
+
+    if (!to)
+        return NULL;
+    *to = *from;
+    to->n_devices = to->n_devices < HU_OPENCL_DEVICES ? to->n_devices : HU_OPENCL_DEVICES;
+    for (uint32_t i = 0; i < to->n_devices; i++)
+        to->devices[i].name[sizeof to->devices[i].name - 1] = '\0';
+    return to;
+}
+
 static hu_cuda_facts *copy_cuda(const hu_cuda_facts *from, hu_arena *arena)
 {
     hu_cuda_facts *to = hu_arena_calloc(arena, 1, sizeof *to);
@@ -90,6 +103,11 @@ static bool add_process(const char *path, const hu_ring_head *h, hu_arena *arena
     if (h->cuda.state != HU_CUDA_UNTOUCHED && h->cuda.state < HU_CUDA_STATES) {
         out->cuda = copy_cuda(&h->cuda, arena);
         if (!out->cuda)
+            return false;
+    }
+    if (h->doors & HU_DOOR_OPENCL) {
+        out->opencl = copy_opencl(&h->opencl, arena);
+        if (!out->opencl)
             return false;
     }
     if (out->rank < 0 || out->rank >= MOST_RANKS || (out->world_size > 0 && out->rank >= out->world_size))

@@ -22,6 +22,7 @@ typedef struct {
     hu_clock_snapshot begin, end;
     hu_str            name, program, job_id, rank_source, command; /* command: arguments, each ended by '\0' */
     hu_cuda_facts    *cuda;                                        /* how its CUDA door stands; NULL: nothing touched it */
+    hu_opencl_facts  *opencl;                                      /* NULL: it did not use OpenCL */
     uint32_t          parent; /* the image that made it, by fork or exec; UINT32_MAX: none of this session */
     int32_t           owner;  /* the rank whose file it belongs to; -1: of none, or of several */
 } hu_process_image;

@@ -36,6 +36,18 @@ static void add_cuda(const hu_cuda_facts *from, hu_tally *t)
     t->decoding_ns += from->decoding_ns;
 }
 
+static void add_opencl(const hu_opencl_facts *from, hu_opencl_facts *sum)
+{
+    sum->enqueued += from->enqueued;
+    sum->timed += from->timed;
+    sum->failed += from->failed;
+    sum->untimed += from->untimed;
+    sum->crowded += from->crowded;
+    sum->unfinished += from->unfinished;
+    sum->strange += from->strange;
+    sum->users += from->users;
+}
+
 static void add_ring(int fd, hu_tally *t)
 {
     hu_ring_head  head;
@@ -47,6 +59,7 @@ static void add_ring(int fd, hu_tally *t)
     t->running += head.state == HU_PROCESS_RUNS && (kill((pid_t)head.pid, 0) == 0 || errno == EPERM);
     t->doors |= head.doors;
     add_cuda(&head.cuda, t);
+    add_opencl(&head.opencl, &t->opencl);
     for (int i = 0; i < HU_LOSS_REASONS; i++) {
         t->lost[i] += head.lost[i];
         t->lost_in_all += i == HU_LOSS_OVERWRITTEN ? 0 : head.lost[i];

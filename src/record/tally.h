@@ -15,6 +15,7 @@ typedef struct {
     uint32_t      cuda_processes[HU_CUDA_STATES]; /* whose CUDA door stands so, ... */
     hu_cuda_facts cuda[HU_CUDA_STATES];           /* ... and the facts of one of them */
     hu_cuda_facts cuda_losses;                    /* sums over all */
+    hu_opencl_facts opencl;                       /* sums over all of what is counted */
     uint64_t      decoding_ns;                    /* CPU time of our threads in the programs */
 } hu_tally;
 

@@ -297,6 +297,23 @@ static void write_device(work *w, const hu_gpu_device *d)
     hu_pb_write_close(&w->p.w, open);
 }
 
+/* The processes of a file rarely have different ones; a device of CUDA has its number before those of OpenCL. */
+static void write_opencl_devices(work *w, const hu_process_image *p, uint64_t *seen)
+{
+    const uint32_t first = p->cuda ? p->cuda->n_devices : 0;
+
+    for (uint32_t i = 0; p->opencl && i < p->opencl->n_devices && first + i < 64; i++) {
+        const hu_opencl_device *d = &p->opencl->devices[i];
+        hu_gpu_device           as = {.id = first + i, .memory_bytes = d->memory_bytes};
+
+        if (*seen >> as.id & 1)
+            continue;
+        *seen |= UINT64_C(1) << as.id;
+        snprintf(as.name, sizeof as.name, "%s", d->name);
+        write_device(w, &as);
+    }
+}
+
 /* Of all processes; each number once. */
 static void write_devices(work *w)
 {
@@ -313,6 +330,7 @@ static void write_devices(work *w)
             seen |= UINT64_C(1) << c->devices[k].id;
             write_device(w, &c->devices[k]);
         }
+        write_opencl_devices(w, &w->list->at[w->members[i]], &seen);
     }
     hu_pb_write_close(&w->p.w, open);
     if (seen)
@@ -370,6 +388,39 @@ static void write_gpu_facts(work *w)
     some(w, "holdup.gpu_yielded_ns", (uint64_t)hu_processes_ns(w->list, sum.yielded));
 }
 
+/* What became of commands of OpenCL, and where they ran: on the host's own cores, or on devices of their own. */
+static void write_opencl_facts(work *w)
+{
+    enum { TYPE_CPU = 2 };
+    hu_opencl_facts sum = {0};
+    bool            is_host = true, is_any = false;
+
+    for (size_t i = 0; i < w->n_members; i++) {
+        const hu_opencl_facts *f = w->list->at[w->members[i]].opencl;
+
+        for (uint32_t k = 0; f && f->enqueued && k < f->n_devices; k++) {
+            is_any = true;
+            is_host = is_host && f->devices[k].type & TYPE_CPU;
+        }
+        if (!f)
+            continue;
+        sum.untimed += f->untimed + f->crowded;
+        sum.unfinished += f->unfinished;
+        sum.failed += f->failed;
+        sum.strange += f->strange;
+        sum.users += f->users;
+    }
+    if (!is_any)
+        return;
+    text(w, "holdup.opencl", is_host ? HU_STR("host cores") : HU_STR("devices"));
+    some(w, "holdup.opencl_clock_error_ns", (uint64_t)w->p.tally.clock_error_ns);
+    some(w, "holdup.opencl_without_time", sum.untimed);
+    some(w, "holdup.opencl_unfinished", sum.unfinished);
+    some(w, "holdup.opencl_failed", sum.failed);
+    some(w, "holdup.opencl_unknown_waits", sum.strange);
+    some(w, "holdup.opencl_user_events", sum.users);
+}
+
 /* What is known only when all was read. */
 static void write_tail(work *w)
 {
@@ -389,6 +440,7 @@ static void write_tail(work *w)
     some(w, "holdup.unfinished", t->unfinished);
     some(w, "holdup.before_the_beginning", t->early);
     write_gpu_facts(w);
+    write_opencl_facts(w);
     if (t->nccl_rank)
         whole(w, "holdup.nccl_rank", t->nccl_rank - 1);
     text(w, "holdup.gpus", w->gpu_lines);
