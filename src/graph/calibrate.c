@@ -232,7 +232,8 @@ static bool explain(hu_building *b, uint32_t i, int64_t ready)
     const uint32_t  from = hu_build_ended_before(b, i, false, op->start_ns);
     int64_t         end;
 
-    if (from != HU_NONE) {
+    /* commands of OpenCL have all of their waits: where another one ended just before, it was no wait for that */
+    if (from != HU_NONE && !hu_trace_get_info(b->ask->trace)->opencl) {
         end = hu_build_op_end(b, from);
         if (op->start_ns - end <= INFER_NS && end > ready - SLACK_NS) {
             c->inferred++;

@@ -264,7 +264,9 @@ static void storm(int n)
 {
     cl_command_queue q = make_queue(0);
     const size_t     size = 16;
+    const cl_float   zero = 0;
 
+    NEED(clEnqueueFillBuffer(q, buffer, &zero, sizeof zero, 0, sizeof host, 0, NULL, NULL));
     NEED(clSetKernelArg(tiny, 0, sizeof buffer, &buffer));
     for (int i = 0; i < n; i++) {
         NEED(clEnqueueNDRangeKernel(q, tiny, 1, NULL, &size, &size, 0, NULL, NULL));

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCL door on PoCL: a real program that keeps its own times of each event (tests/opencl/program.c), with the layer and without."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+from typing import Any
+
+from tests.pf_events import Event, read
+from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.recorder import environment, holdup, rows
+
+LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
+HEADERS = pathlib.Path("/usr/include/CL/cl_layer.h")
+WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+NAMES = {"spin": "spin", "fill": "Memset (fill buffer)", "write": "Memcpy HtoD (write buffer)", "copy": "Memcpy DtoD (copy buffer)", "read": "Memcpy DtoH (read buffer)",
+         "map": "Memcpy DtoH (map buffer)", "unmap": "Memcpy HtoD (unmap)"}
+program: pathlib.Path | None = None
+tools: tempfile.TemporaryDirectory
+
+
+def devices() -> bool:
+    """Does the system have a device of OpenCL?"""
+    if not shutil.which("clinfo"):
+        return any(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd"))
+    done = subprocess.run(["clinfo", "-l"], capture_output=True, text=True, check=False)
+    return "Device" in done.stdout
+
+
+def setUpModule() -> None:
+    global program, tools  # pylint: disable=global-statement
+    tools = tempfile.TemporaryDirectory()
+    if not HEADERS.exists() or not devices():
+        skip_loudly("no headers, loader or device of OpenCL: apt-get install pocl-opencl-icd ocl-icd-opencl-dev opencl-headers")
+        return
+    program = pathlib.Path(tools.name) / "program"
+    subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, ROOT / "tests/opencl/program.c", "-lOpenCL"], check=True, capture_output=True)
+
+
+def tearDownModule() -> None:
+    tools.cleanup()
+
+
+def load_tests(_loader, tests, _pattern):
+    """What is tried here lives in other programs, without sanitizers: once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
+
+
+def told(output: str) -> tuple[list[tuple[str, list[int]]], list[str]]:
+    """What the program said of its events, and of all else."""
+    events, facts = [], []
+    for line in output.splitlines():
+        words = line.split()
+        if words and words[0] == "event":
+            events.append((NAMES[words[1]], [int(w) for w in words[2:]]))
+        elif words and words[0] == "fact":
+            facts.append(line)
+    return events, facts
+
+
+def device_times(event: Event) -> list[int]:
+    return [event.notes[f"{word} (device ns)"] for word in ("queued", "submitted", "started", "ended")]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        if not LIBRARY.exists():
+            skip_loudly(f"{LIBRARY} was not built")
+        if program is None or not LIBRARY.exists():
+            self.skipTest("no OpenCL here")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.done: subprocess.CompletedProcess
+
+    def plain(self, *words: Any) -> subprocess.CompletedProcess:
+        return subprocess.run([str(program), *map(str, words)], capture_output=True, text=True, timeout=120, env=environment(), check=False)
+
+    def trace(self, *words: Any, status: int = 0, doors: str = "opencl", options: tuple = ("--no-report",)) -> pathlib.Path:
+        self.done = holdup("run", *options, "--trace", doors, "-o", self.folder / "trace", "--", program, *words)
+        self.assertEqual(self.done.returncode, status, self.done.stderr)
+        return self.folder / "trace.pftrace"
+
+    def events(self, *words: Any, **more: Any) -> list[Event]:
+        return read(self.trace(*words, **more), rows=True)
+
+    def check_times(self, events: list[Event]) -> list[Event]:
+        """Each event that the program kept is there, to the nanosecond; differences on the trace's clock are the device's.  Returns them in the program's order."""
+        kept, _ = told(self.done.stdout)
+        work = [e for e in events if e.category in WORK]
+        by_time = {(e.name, *device_times(e)): e for e in work}
+        self.assertGreater(len(kept), 0)
+        found = []
+        for name, times in kept:
+            self.assertIn((name, *times), by_time)
+            found.append(by_time[(name, *times)])
+        distances = {e.start - device_times(e)[2] for e in work}
+        self.assertEqual(len(distances), 1, "one distance between the clocks: differences are exact")
+        for e in work:
+            self.assertEqual(e.end - e.start, device_times(e)[3] - device_times(e)[2], e.name)
+        return found
+
+
+class Layer(Case):
+    def test_our_declarations_are_those_of_the_headers(self) -> None:
+        subprocess.run(["cc", "-std=gnu17", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", "-D_GNU_SOURCE", "-Wall", "-Werror", "-fsyntax-only", ROOT / "tests/opencl/check_abi.c"],
+                       check=True, capture_output=True)
+
+    def test_the_layer_alone_is_enough(self) -> None:
+        """Without LD_PRELOAD: the loader of OpenCL loads the library."""
+        done = subprocess.run([str(program), "queues", "1"], capture_output=True, text=True, timeout=120, check=False, env=environment(OPENCL_LAYERS=str(LIBRARY)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(told(done.stdout)[1], told(self.plain("queues", 1).stdout)[1])
+
+    def test_a_layer_of_the_users_is_kept(self) -> None:
+        for there, layers in (("", str(LIBRARY)), ("/no/such.so", f"/no/such.so:{LIBRARY}"), (str(LIBRARY), str(LIBRARY))):
+            done = holdup("run", "--no-report", "-f", "-o", self.folder / "trace", "--", "sh", "-c", 'echo "$OPENCL_LAYERS"', env=environment(OPENCL_LAYERS=there))
+            self.assertEqual(done.stdout.strip(), layers)
+        done = holdup("run", "--no-report", "-f", "--trace", "osrt", "-o", self.folder / "trace", "--", "sh", "-c", 'echo "$OPENCL_LAYERS"')
+        self.assertEqual(done.stdout.strip(), "", "it was not asked for")
+
+    def test_the_program_sees_no_difference(self) -> None:
+        for words in (("questions",), ("queues", 2), ("unordered", 2), ("user",), ("storm", 500), ("forks",), ("parts",)):
+            with self.subTest(words=words):
+                without = self.plain(*words)
+                self.assertEqual(without.returncode, 0, without.stderr)
+                self.trace(*words, options=("--no-report", "-f"), doors="opencl,osrt")
+                self.assertEqual(told(self.done.stdout)[1], told(without.stdout)[1])
+
+
+class Times(Case):
+    def test_two_queues(self) -> None:
+        events = self.events("queues", 4)
+        found = self.check_times(events)
+        work = [e for e in events if e.category in WORK]
+        self.assertEqual(len(work), len(found) + 4, "one kernel in each round has no event of the program's")
+        self.assertEqual({e.notes["stream"] for e in work}, {1, 2})
+        self.assertEqual({e.notes["device"] for e in work}, {0})
+        self.assertEqual({e.notes.get("bytes") for e in work if e.name == NAMES["write"]}, {4 * 65536})
+        self.assertEqual({(e.notes["grid"], e.notes["block"]) for e in work if e.name == "spin"}, {("[64, 1, 1]", "[64, 1, 1]")})
+
+    def test_calls_and_their_commands(self) -> None:
+        events = self.events("queues", 3)
+        calls = {e.notes["correlation"]: e for e in events if e.category == "opencl_runtime"}
+        work = [e for e in events if e.category in WORK]
+        for e in work:
+            call = calls[e.notes["correlation"]]
+            self.assertTrue(call.name.startswith("clEnqueue"), call.name)
+            self.assertEqual(call.notes["queue"], e.notes["stream"])
+            self.assertLess(call.start, e.end)
+            if call.name.endswith("(blocking)"):
+                self.assertLessEqual(e.end, call.end + 1_000_000, "it returned when that was complete, but for the error of the clocks")
+        self.assertEqual(len({e.notes["correlation"] for e in work}), len(work))
+        names = [e.name for e in calls.values()]
+        self.assertEqual([names.count(n) for n in ("clFinish", "clBuildProgram", "clCreateContext", "clEnqueueReadBuffer (blocking)", "clEnqueueMapBuffer (blocking)",
+                                                   "clEnqueueMarkerWithWaitList", "clEnqueueBarrierWithWaitList")], [6, 1, 1, 3, 3, 3, 3])
+
+    def test_who_waits_for_whom(self) -> None:
+        events = self.events("queues", 3)
+        calls = {e.notes["correlation"]: e for e in events if e.category == "opencl_runtime"}
+        waits = [(calls[e.notes["correlation"]].name, calls[e.notes["wait_on_cuda_event_record_corr_id"]].name, e.notes["wait_on_stream"])
+                 for e in events if e.name == "Command Wait"]
+        self.assertEqual(sorted(waits), sorted(3 * [("clEnqueueCopyBuffer", "clEnqueueNDRangeKernel", 1), ("clEnqueueBarrierWithWaitList", "clEnqueueMarkerWithWaitList", 2)]))
+        finishes = [e for e in events if e.name == "Queue Sync"]
+        self.assertEqual(sorted(e.notes["stream"] for e in finishes), [1, 1, 1, 2, 2, 2])
+        syncs = [calls[e.notes["wait_on_cuda_event_record_corr_id"]].name for e in events if e.name == "Command Sync"]
+        self.assertEqual(len(syncs), len(told(self.done.stdout)[0]), "the program waits for each event that it prints")
+
+    def test_out_of_order(self) -> None:
+        events = self.events("unordered", 4)
+        self.check_times(events)
+        waits = [e for e in events if e.name == "Command Wait"]
+        self.assertEqual(len(waits), 8)
+        for stream in {e.notes["stream"] for e in events if e.category in WORK}:
+            row = sorted((e.start, e.end) for e in events if e.category in WORK and e.notes["stream"] == stream)
+            self.assertTrue(all(a[1] <= b[0] for a, b in zip(row, row[1:])), "commands of one stream follow each other")
+
+    def test_user_events_and_errors(self) -> None:
+        events = self.events("user")
+        kept, facts = told(self.done.stdout)
+        self.assertEqual(facts, ["fact callbacks 2", "fact failed -14"])
+        self.assertEqual(len(kept), 1)
+        self.check_times(events)
+        self.assertEqual([e.name for e in events if e.category in WORK], ["spin"], "a command that failed did no work")
+        self.assertIn("1 OpenCL command ended with an error", self.done.stderr)
+
+    def test_parts_of_a_device(self) -> None:
+        events = self.events("parts")
+        kept, facts = told(self.done.stdout)
+        if facts != ["fact parts 0"]:
+            skip_loudly("this device has no parts")
+            self.skipTest("no parts")
+        work = [e for e in events if e.category in WORK]
+        self.assertEqual(len(work), len(kept))
+        self.assertEqual(sorted(e.notes["device"] for e in work), list(range(len(work))))
+
+
+class Ends(Case):
+    def test_without_a_release(self) -> None:
+        self.check_times(self.events("leaves", 0))
+
+    def test_by_exit_without_handlers(self) -> None:
+        self.check_times(self.events("leaves", 1, status=3))
+
+    def test_killed(self) -> None:
+        """What was complete a fifth of a second before is there."""
+        self.check_times(self.events("leaves", 2, status=128 + 9))
+
+    def test_a_fork(self) -> None:
+        events = self.events("forks")
+        self.assertEqual(len(self.check_times(events)), 2)
+        self.assertIn("fact child 7", self.done.stdout)
+
+
+class Many(Case):
+    def test_a_hundred_thousand_kernels(self) -> None:
+        """All are there, the program's memory stays what it is, and nothing is lost."""
+        trace = self.trace("storm", 100000)
+        self.assertEqual(rows(trace, "select count(*) as n, count(distinct correlation) as k from slice where kind = 'kernel'")[0], {"n": 100000, "k": 100000})
+        self.assertNotIn("OpenCL command", self.done.stderr)
+        self.assertNotIn("lost", self.done.stderr)
+        self.assertEqual(told(self.done.stdout)[1], ["fact sum 100000"])
+
+
+class Report(Case):
+    def test_in_the_words_of_opencl(self) -> None:
+        self.trace("queues", 20, doors="opencl,osrt,user", options=())
+        said = " ".join(self.done.stderr.split())
+        self.assertIn("the OpenCL device (\"GPU\" here) is the host's own cores", said)
+        self.assertNotIn("cuda", said.lower())
+        self.assertNotIn("torch", said)
+        self.assertNotIn("DataLoader", said)
+
+    def test_the_replay_infers_no_wait(self) -> None:
+        trace = self.trace("queues", 20)
+        done = holdup("report", "--json", trace)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        replay = json.loads(done.stdout)["ranks"][0]["replay"]
+        self.assertEqual(replay["inferred"], 0)
+        self.assertGreaterEqual(replay["event_links"], 36, "in each round the copy waits for the kernel of the other queue, and the read for its marker")
+        self.assertGreaterEqual(replay["wait_links"], 54, "the blocking read and the calls of clFinish")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("HOLDUP", str(EXE))
+    unittest.main()
