@@ -171,6 +171,21 @@ class Times(Case):
         syncs = [calls[e.notes["wait_on_cuda_event_record_corr_id"]].name for e in events if e.name == "Command Sync"]
         self.assertEqual(len(syncs), len(told(self.done.stdout)[0]), "the program waits for each event that it prints")
 
+    def test_the_map_of_the_clocks_keeps_its_bound(self) -> None:
+        """The program looks at the host's clock before and behind the call in which a command is queued."""
+        trace = self.trace("clocks", 20)
+        error = int(rows(trace, "select value from metadata where key = 'holdup.opencl_clock_error_ns'")[0]["value"])
+        between = [tuple(int(w) for w in line.split()[2:]) for line in told(self.done.stdout)[1]]
+        events = {tuple(device_times(e)): e for e in read(trace, rows=True) if e.category in WORK}
+        starts = sorted(int(r["start_ns"]) for r in rows(trace, "select start_ns from slice where kind = 'kernel'"))
+        base = starts[0] - min(e.start for e in events.values())
+        kept, _ = told(self.done.stdout)
+        self.assertEqual(len(kept), len(between))
+        for (_, times), (before, after) in zip(kept, between):
+            queued = base + events[tuple(times)].start - (times[2] - times[0])
+            self.assertLessEqual(before - error, queued)
+            self.assertLessEqual(queued, after + error)
+
     def test_out_of_order(self) -> None:
         events = self.events("unordered", 4)
         self.check_times(events)

@@ -23,7 +23,7 @@ static const double LEAST_SHARE = 0.10; /* below this a share is not what holds 
 static const double WORTH_NAMING = 0.5; /* of the idle time, for one cause to be named alone */
 static const double FEW_LOST = 0.01, FEW_OUTSIDE = 0.02;
 
-enum { FEWEST_STEPS = 3 };
+enum { FEWEST_STEPS = 3, MOST_CLOCK_ERROR_NS = 20000 };
 
 /* What the host does while the device has nothing to do, in words. */
 static const char *const host_words[HU_ROLE_COUNT] = {
@@ -243,6 +243,9 @@ static void judge(const hu_digest *d, hu_verdict *v)
               strsignal((int)d->info.command_signal));
     if (d->info.opencl == 2 && d->gpu_time.n_slices)
         doubt(v, HU_CONFIDENCE_MEDIUM, "the OpenCL device (\"GPU\" here) is the host's own cores: each takes time from the other");
+    if (d->info.opencl_error_ns > MOST_CLOCK_ERROR_NS && d->gpu_time.n_slices)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "the clock of the OpenCL device is known to within %s",
+              hu_say_time((double)d->info.opencl_error_ns).t);
     if (d->info.opencl_users && d->gpu_time.n_slices)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%lld command%s waited for a user event of OpenCL: that delay stays as it is",
               (long long)d->info.opencl_users, hu_plural(d->info.opencl_users));

@@ -4,7 +4,7 @@
  * A wait list names commands, and so do the notes that are written of it: a "Command Wait" for each command that another one
  * waits for, a "Command Sync" for each that a call waits for, and a "Queue Sync" for a call that empties a queue.  A command is
  * the operation of its call.  A marker has none: it is the last one of its queue before it.  A barrier has none either, and
- * the next one of its queue waits.
+ * the next one of its queue waits.  In a queue out of order, all that come behind a barrier wait for all before it.
  */
 #include "graph/build.h"
 
@@ -60,6 +60,25 @@ bool hu_build_command_wait(hu_building *b, const hu_map *calls, const hu_sync_de
         return true;
     b->g->calibration.event_links++;
     return hu_build_link_op(b, to, link);
+}
+
+bool hu_build_barrier(hu_building *b, const hu_sync_detail *d, uint32_t node)
+{
+    for (uint32_t s = 0; s < b->g->n_streams; s++) {
+        const uint32_t to = is_of_queue(b, s, d->stream) ? hu_build_first_from_node(b, s, node + 1) : HU_NONE;
+
+        for (uint32_t k = 0; k < b->g->n_streams && to != HU_NONE; k++) {
+            const uint32_t from = k != s && is_of_queue(b, k, d->stream) ? hu_build_last_before(b, k, node) : HU_NONE;
+            const hu_link  link = {.from = from, .at = HU_AT_OP_END, .class = HU_CLASS_EVENT};
+
+            if (from == HU_NONE || from >= to)
+                continue;
+            b->g->calibration.event_links++;
+            if (!hu_build_link_op(b, to, link))
+                return false;
+        }
+    }
+    return true;
 }
 
 /* Those that a call waits for; how many. */

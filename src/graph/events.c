@@ -130,6 +130,19 @@ static bool add_stream_wait(hu_building *b, const hu_map *calls, const hu_sync_d
     return hu_build_link_op(b, b->by_stream[place], link);
 }
 
+/* What a record says of a wait on the device. */
+typedef enum { STREAM_WAIT, COMMAND_WAIT, BARRIER, NOTES } note;
+
+static bool add_note(hu_building *b, const hu_map *calls, note kind, uint32_t slice, uint32_t node)
+{
+    const hu_ask         *ask = b->ask;
+    const hu_sync_detail *d = hu_trace_sync_detail(ask->trace, ask->s.detail[slice]);
+
+    return kind == BARRIER        ? hu_build_barrier(b, d, node)
+           : kind == COMMAND_WAIT ? hu_build_command_wait(b, calls, d, node)
+                                  : add_stream_wait(b, calls, d, ask->tracks[ask->s.track[slice]].device, node);
+}
+
 static int by_stream_and_node(const void *a, const void *b)
 {
     const hu_stream_wait *x = a, *y = b;
@@ -144,28 +157,24 @@ static int by_stream_and_node(const void *a, const void *b)
 int hu_build_events(hu_building *b, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
-    const uint32_t wait_name = hu_trace_find_text(ask->trace, HU_STR("Stream Wait Event"));
-    const uint32_t command_name = hu_trace_find_text(ask->trace, HU_STR("Command Wait"));
+    const uint32_t names[NOTES] = {[STREAM_WAIT] = hu_trace_find_text(ask->trace, HU_STR("Stream Wait Event")),
+                                   [COMMAND_WAIT] = hu_trace_find_text(ask->trace, HU_STR("Command Wait")),
+                                   [BARRIER] = hu_trace_find_text(ask->trace, HU_STR("Queue Barrier"))};
     hu_map         calls;
 
     if (!hu_build_map_calls(b, &calls))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < ask->s.n; i++) {
-        uint32_t wait;
+        note     kind = STREAM_WAIT;
+        uint32_t node;
 
-        if (ask->s.kind[i] != HU_KIND_SYNC)
+        if (ask->s.kind[i] != HU_KIND_SYNC || ask->s.detail[i] == HU_NONE || !ask->s.correlation[i])
             continue;
-        if ((ask->s.name[i] != wait_name && ask->s.name[i] != command_name) || ask->s.detail[i] == HU_NONE ||
-            !ask->s.correlation[i])
-            continue;
-        wait = hu_map_get(&calls, ask->s.correlation[i]);
-        if (wait != HU_MAP_NONE && ask->s.name[i] == command_name) {
-            if (!hu_build_command_wait(b, &calls, hu_trace_sync_detail(ask->trace, ask->s.detail[i]), wait))
-                return hu_fail_memory(err);
-        } else if (wait != HU_MAP_NONE && !add_stream_wait(b, &calls, hu_trace_sync_detail(ask->trace, ask->s.detail[i]),
-                                                           ask->tracks[ask->s.track[i]].device, wait)) {
+        while (kind < NOTES && ask->s.name[i] != names[kind])
+            kind++;
+        node = kind < NOTES ? hu_map_get(&calls, ask->s.correlation[i]) : HU_MAP_NONE;
+        if (node != HU_MAP_NONE && !add_note(b, &calls, kind, i, node))
             return hu_fail_memory(err);
-        }
     }
     if (b->stream_waits.n)
         qsort(b->stream_waits.at, b->stream_waits.n, sizeof *b->stream_waits.at, by_stream_and_node);

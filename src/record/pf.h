@@ -41,7 +41,8 @@
     W(SOURCE_RANK, "Src Rank") W(TARGET_RANK, "Dst Rank") W(COMM_RANK, "comm_rank") W(RECORDED, "recorded")            \
     W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(SUBMITTED, "submitted") W(CL_QUEUED, "queued (device ns)")  \
     W(CL_SUBMITTED, "submitted (device ns)") W(CL_STARTED, "started (device ns)") W(CL_ENDED, "ended (device ns)")     \
-    W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")
+    W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")               \
+    W(QUEUE_BARRIER, "Queue Barrier")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \

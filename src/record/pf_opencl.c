@@ -8,14 +8,19 @@
  *
  * A queue is a stream.  Commands of a queue out of order run at once, so such a queue is as many streams as commands of its
  * ran at once: number, number + 10000, ...  Waits are notes without length on a row of their own: a command's by "Command
- * Wait", a call's by "Queue Sync" and "Command Sync".
+ * Wait", a call's by "Queue Sync" and "Command Sync"; a barrier of a queue out of order is a "Queue Barrier".
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "record/pf.h"
 
 enum { MOST_LANES = 16, LANE_STEP = 10000, TEXT_BYTES = 112, EACH_WAIT = 3 };
+
+#define MOST_NS (INT64_C(1) << 60)
+
+static const double MOST_SLOPE = 0.01; /* of a clock that counts ns */
 
 typedef struct {
     int64_t host_ns, error_ns;
@@ -56,15 +61,17 @@ static bool fit_distance(const knot *k, size_t n, device_clock *out)
         low = fmax(low, k[i].distance_ns - (double)k[i].error_ns);
         high = fmin(high, k[i].distance_ns + (double)k[i].error_ns);
     }
+    if (low > high)
+        return false;
     out->host_ns += llround((low + high) / 2);
     out->error_ns = (int64_t)ceil((high - low) / 2) + 1;
-    return low <= high;
+    return true;
 }
 
 /* Least squares, a moment the heavier the smaller its error. */
 static void fit_line(const knot *k, const double *at, size_t n, device_clock *out)
 {
-    double weight = 0, x = 0, y = 0, xx = 0, xy = 0, start, worst = 0;
+    double weight = 0, x = 0, y = 0, xx = 0, xy = 0, start, worst = 0, least = INFINITY;
 
     for (size_t i = 0; i < n; i++) {
         const double w = 1 / ((double)k[i].error_ns * (double)k[i].error_ns);
@@ -76,13 +83,14 @@ static void fit_line(const knot *k, const double *at, size_t n, device_clock *ou
         xy += w * at[i] * k[i].distance_ns;
     }
     out->slope = weight * xx - x * x > 0 ? (weight * xy - x * y) / (weight * xx - x * x) : 0;
+    out->slope = fmax(-MOST_SLOPE, fmin(MOST_SLOPE, out->slope));
     start = (y - out->slope * x) / weight;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         worst = fmax(worst, fabs(k[i].distance_ns - start - out->slope * at[i]) - (double)k[i].error_ns);
+        least = fmin(least, (double)k[i].error_ns);
+    }
     out->host_ns += llround(start);
-    out->error_ns = (int64_t)ceil(worst) + 1;
-    for (size_t i = 0; i < n; i++)
-        out->error_ns = k[i].error_ns + (int64_t)ceil(worst) > out->error_ns && i == 0 ? k[i].error_ns : out->error_ns;
+    out->error_ns = (int64_t)ceil(fmin(worst + least, (double)MOST_NS)) + 1;
 }
 
 static void fit_clock(hu_pf *p, uint32_t device, device_clock *out)
@@ -98,18 +106,22 @@ static void fit_clock(hu_pf *p, uint32_t device, device_clock *out)
         const hu_opencl_knot *k = &f->knots[i];
         const int64_t         host = hu_pf_ns(p, k->ticks);
 
-        if (k->device != device)
+        if (k->device != device || k->error_ticks > UINT64_MAX - k->ticks)
             continue;
         if (n == 0)
             *out = (device_clock){.first_ns = k->device_ns, .host_ns = host, .error_ns = 0};
         at[n] = (double)(int64_t)(k->device_ns - out->first_ns);
+        if (host > MOST_NS || host < -MOST_NS || llabs((int64_t)(k->device_ns - out->first_ns)) > MOST_NS)
+            continue;
         knots[n] = (knot){.host_ns = host,
                           .error_ns = hu_pf_ns(p, k->ticks + k->error_ticks) - host + 1,
                           .distance_ns = (double)(host - out->host_ns) - at[n]};
         n++;
     }
-    if (n == 0)
+    if (n == 0) {
+        out->error_ns = -1;
         return;
+    }
     line = *out;
     out->is_exact = fit_distance(knots, n, out);
     if (!out->is_exact) {
@@ -118,11 +130,15 @@ static void fit_clock(hu_pf *p, uint32_t device, device_clock *out)
     }
 }
 
-static int64_t host_ns(const device_clock *c, uint64_t device_ns)
+/* False: no clock that ran so long. */
+static bool to_host(const device_clock *c, uint64_t device_ns, int64_t *out)
 {
     const int64_t since = (int64_t)(device_ns - c->first_ns);
 
-    return c->host_ns + since + (c->is_exact ? 0 : llround(c->slope * (double)since));
+    if (c->error_ns < 0 || since > MOST_NS || since < -MOST_NS || c->host_ns > MOST_NS || c->host_ns < -MOST_NS)
+        return false;
+    *out = c->host_ns + since + (c->is_exact ? 0 : llround(c->slope * (double)since));
+    return *out <= MOST_NS && *out >= -MOST_NS;
 }
 
 bool hu_pf_opencl_begin(hu_pf *p)
@@ -216,9 +232,10 @@ static void add_waits(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, ui
 {
     const hu_record *r = from->record;
     const bool       waits_queue = r->aux & HU_OPENCL_WAITS_QUEUE;
+    const bool       is_barrier = r->aux & HU_OPENCL_ORDERS && r->aux & HU_OPENCL_UNORDERED;
     const hu_pf_word word = r->aux & HU_OPENCL_WAITS_EVENTS ? HU_PF_COMMAND_SYNC : HU_PF_COMMAND_WAIT;
 
-    if (!waits_queue && !find_more(from, HU_MORE_OPENCL_WAIT))
+    if (!waits_queue && !is_barrier && !find_more(from, HU_MORE_OPENCL_WAIT))
         return;
     if (!p->cl->waits) {
         p->cl->waits = ++p->last_uuid;
@@ -226,6 +243,8 @@ static void add_waits(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, ui
     }
     if (waits_queue)
         add_note(p, s, r, HU_PF_QUEUE_SYNC, ns, queue, 0);
+    if (is_barrier)
+        add_note(p, s, r, HU_PF_QUEUE_BARRIER, ns, queue, 0);
     for (uint32_t i = 0; i < from->n_more; i++) {
         const hu_record *m = &from->more[i];
         const uint64_t   numbers[EACH_WAIT] = {m->time, m->a, m->b};
@@ -330,11 +349,10 @@ static bool command(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, cons
 
     if (kind == HU_OPENCL_MARKER)
         return true; /* others refer to it */
-    if (device >= HU_OPENCL_DEVICES || clock->error_ns < 0 || r->a > INT64_MAX / 4) {
+    if (device >= HU_OPENCL_DEVICES || !to_host(clock, times->b, &e.ns) || r->a > MOST_NS) {
         p->tally.damage.odd++;
         return true;
     }
-    e.ns = host_ns(clock, times->b);
     e.track = lane_of(p, s, p->cl->first_device + device, queue, e.ns, e.ns + (int64_t)r->a, &lane);
     if (!e.track)
         return false;

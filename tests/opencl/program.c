@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NEED(call)                                                                                   \
@@ -326,6 +327,30 @@ static void parts(void)
     device = whole;
 }
 
+static long long boottime_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/* Each command is queued between two looks at the host's clock. */
+static void clocks(int n)
+{
+    cl_command_queue q = make_queue(CL_QUEUE_PROFILING_ENABLE);
+
+    for (int i = 0; i < n; i++) {
+        const long long before = boottime_ns();
+
+        run_spin(q, buffer, 10, 0, NULL, keep("spin"));
+        printf("fact between %lld %lld\n", before, boottime_ns());
+        NEED(clFinish(q));
+        usleep(3000);
+    }
+    print_events();
+}
+
 /* It ends without a release, in the middle of things; or is killed. */
 static void leaves(int how)
 {
@@ -364,6 +389,8 @@ int main(int argc, char **argv)
         forks();
     else if (strcmp(mode, "parts") == 0)
         parts();
+    else if (strcmp(mode, "clocks") == 0)
+        clocks(n);
     else if (strcmp(mode, "leaves") == 0)
         leaves(n);
     else
