@@ -24,6 +24,7 @@ TITLE = "What recording costs"
 BENCHES = (("A call of the C library", ["osrt.py"], "Added by the library to calls of one byte, and to a lock and a semaphore that are free. "
             "`paused`: the gate is closed; `open`: timed, too short to be recorded; `recorded`: written. Two readings of the clock are in the last two."),
            ("An event of NCCL", ["nccl.py"], "CPU time of a call that NCCL tells its profiler, from start to stop, by a driver in NCCL's place (docs/nccl.md)."),
+           ("An enqueue of OpenCL", ["opencl.py"], "Added to a call that enqueues a kernel without an event, by a command queue of PoCL (docs/opencl.md)."),
           ("A short child process", ["children.py"], "A shell that runs /bin/true again and again: nothing costs a recorder more, relative to what is "
             "recorded. The recording is in /tmp. ext4 searches for long for an inode where many files were deleted within the last minutes."),
            ("A short child process, recorded into memory", ["children.py", "--folder", "/dev/shm"],

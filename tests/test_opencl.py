@@ -121,6 +121,8 @@ class Layer(Case):
         for there, layers in (("", str(LIBRARY)), ("/no/such.so", f"/no/such.so:{LIBRARY}"), (str(LIBRARY), str(LIBRARY))):
             done = holdup("run", "--no-report", "-f", "-o", self.folder / "trace", "--", "sh", "-c", 'echo "$OPENCL_LAYERS"', env=environment(OPENCL_LAYERS=there))
             self.assertEqual(done.stdout.strip(), layers)
+        done = holdup("run", "--no-report", "-f", "-o", self.folder / "trace", "--", "env", "-i", "/bin/sh", "-c", 'echo "$OPENCL_LAYERS"')
+        self.assertEqual(done.stdout.strip(), str(LIBRARY), "it is put back where the environment was cleared")
         done = holdup("run", "--no-report", "-f", "--trace", "osrt", "-o", self.folder / "trace", "--", "sh", "-c", 'echo "$OPENCL_LAYERS"')
         self.assertEqual(done.stdout.strip(), "", "it was not asked for")
 

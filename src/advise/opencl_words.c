@@ -15,15 +15,17 @@ static const struct {
     {HU_RULE_COMPUTE_BOUND, "faster kernels: local memory, vector types, another work-group size, -cl-fast-relaxed-math; or "
                             "a faster device"},
     {HU_RULE_BANDWIDTH_BOUND, "one kernel instead of several that pass their data through global memory"},
-    {HU_RULE_LAUNCH_BOUND, "fewer and larger kernels: more work-items in each, several steps in one kernel; enqueue ahead and "
-                           "wait by events, not after each kernel"},
+    {HU_RULE_LAUNCH_BOUND,
+     "fewer and larger kernels: more work-items in each, several steps in one kernel; enqueue ahead and "
+     "wait by events, not after each kernel"},
     {HU_RULE_HOST_WORK, "move it out of the step, into another thread, or do it while the device works: enqueue, clFlush, "
                         "then compute on the host, then wait"},
     {HU_RULE_UNRECORDED, "holdup run with osrt and cpu in --trace names files, locks, sleep and hot functions; ranges of "
                          "holdup_annotate.h or NVTX name your own code"},
     {HU_RULE_BLOCKING, "no clFinish and no blocking call behind each enqueue; wait once, where the host needs a result"},
-    {HU_RULE_HOST_SYNC, "wait for the event of the one command that the host needs, not for the queue (clFinish); enqueue the "
-                        "next step before waiting for this one, with two sets of buffers"},
+    {HU_RULE_HOST_SYNC,
+     "wait for the event of the one command that the host needs, not for the queue (clFinish); enqueue the "
+     "next step before waiting for this one, with two sets of buffers"},
     {HU_RULE_COPY_BOUND, "blocking_write CL_FALSE and an event, on a second queue that runs ahead; buffers of "
                          "CL_MEM_ALLOC_HOST_PTR, mapped, so that nothing is staged"},
     {HU_RULE_DATA_LOADING, "load the next input in another thread while the device works on this one"},
@@ -31,8 +33,9 @@ static const struct {
     {HU_RULE_PIN, "create host-visible buffers (CL_MEM_ALLOC_HOST_PTR) once and use them again"},
     {HU_RULE_WARM_UP, "build programs before the loop, and keep their binaries: clGetProgramInfo(CL_PROGRAM_BINARIES), "
                       "clCreateProgramWithBinary"},
-    {HU_RULE_COLD, "build programs before the loop, and keep their binaries (CL_PROGRAM_BINARIES); run each kernel once before "
-                   "what is measured"},
+    {HU_RULE_COLD,
+     "build programs before the loop, and keep their binaries (CL_PROGRAM_BINARIES); run each kernel once before "
+     "what is measured"},
 };
 
 /* Do its calls enqueue commands of OpenCL, and none launch anything else? */

@@ -242,7 +242,8 @@ static void judge(const hu_digest *d, hu_verdict *v)
         doubt(v, HU_CONFIDENCE_HIGH, "the command died of signal %d (%s)", (int)d->info.command_signal,
               strsignal((int)d->info.command_signal));
     if (d->info.opencl == 2 && d->gpu_time.n_slices)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "the OpenCL device (\"GPU\" here) is the host's own cores: each takes time from the other");
+        doubt(v, HU_CONFIDENCE_MEDIUM,
+              "the OpenCL device (\"GPU\" here) is the host's own cores: each takes time from the other");
     if (d->info.opencl_error_ns > MOST_CLOCK_ERROR_NS && d->gpu_time.n_slices)
         doubt(v, HU_CONFIDENCE_MEDIUM, "the clock of the OpenCL device is known to within %s",
               hu_say_time((double)d->info.opencl_error_ns).t);

@@ -154,8 +154,8 @@ bool hu_names_is_autograd_node(hu_str name)
 }
 
 /*
- * Calls of OpenCL: what they enqueue carries their correlation; `holdup run` writes " (blocking)" behind those that return only
- * when their command is complete.
+ * Calls of OpenCL: what they enqueue carries their correlation; `holdup run` writes " (blocking)" behind those that return
+ * only when their command is complete.
  */
 static uint8_t opencl_flags(hu_str name)
 {

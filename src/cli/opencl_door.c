@@ -12,8 +12,8 @@ void hu_opencl_door_say(const hu_tally *t)
     const hu_opencl_facts *f = &t->opencl;
 
     if (f->untimed)
-        hu_command_say("%" PRIu64 " OpenCL command%s no times: the device gave none, or its queue refused profiling", f->untimed,
-                       f->untimed == 1 ? " has" : "s have");
+        hu_command_say("%" PRIu64 " OpenCL command%s no times: the device gave none, or its queue refused profiling",
+                       f->untimed, f->untimed == 1 ? " has" : "s have");
     if (f->crowded)
         hu_command_say("%" PRIu64 " OpenCL command%s no times: too many were incomplete at once", f->crowded,
                        f->crowded == 1 ? " has" : "s have");

@@ -2,9 +2,9 @@
  * commands.c - what waits for which command of OpenCL, as `holdup run` recorded it: nothing here is deduced from times.
  *
  * A wait list names commands, and so do the notes that are written of it: a "Command Wait" for each command that another one
- * waits for, a "Command Sync" for each that a call waits for, and a "Queue Sync" for a call that empties a queue.  A command is
- * the operation of its call.  A marker has none: it is the last one of its queue before it.  A barrier has none either, and
- * the next one of its queue waits.  In a queue out of order, all that come behind a barrier wait for all before it.
+ * waits for, a "Command Sync" for each that a call waits for, and a "Queue Sync" for a call that empties a queue.  A command
+ * is the operation of its call.  A marker has none: it is the last one of its queue before it.  A barrier has none either,
+ * and the next one of its queue waits.  In a queue out of order, all that come behind a barrier wait for all before it.
  */
 #include "graph/build.h"
 
@@ -53,7 +53,7 @@ static uint32_t held_back(const hu_building *b, uint32_t node, int64_t queue)
 
 bool hu_build_command_wait(hu_building *b, const hu_map *calls, const hu_sync_detail *d, uint32_t node)
 {
-    const hu_link link = {.from = command_of(b, calls, d), .at = HU_AT_OP_END, .class = HU_CLASS_EVENT};
+    const hu_link  link = {.from = command_of(b, calls, d), .at = HU_AT_OP_END, .class = HU_CLASS_EVENT};
     const uint32_t to = held_back(b, node, d->stream);
 
     if (link.from == HU_NONE || to == HU_NONE || link.from >= to || b->ops.at[link.from].stream == b->ops.at[to].stream)
@@ -129,8 +129,7 @@ bool hu_build_command_sync(hu_building *b, const hu_map *calls, const uint32_t *
     weight = *waited ? end - latest : USUAL_RETURN_NS;
     weight = weight < INT32_MAX ? weight : INT32_MAX;
     for (size_t i = 0; i < kept; i++) {
-        const hu_link link = {
-            .from = ops[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = HU_CLASS_RETURN};
+        const hu_link link = {.from = ops[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = HU_CLASS_RETURN};
 
         b->g->calibration.wait_links++;
         if (!hu_build_link_node(b, node, link))

@@ -27,6 +27,7 @@ typedef struct _cl_kernel        *hu_cl_kernel;
 typedef struct _cl_mem           *hu_cl_memory;
 typedef struct _cl_program       *hu_cl_program;
 
+/* clang-format off */
 /* C(name, value) behind "CL_" and "HU_CL_". */
 #define HU_CL_CONSTANTS(C)                                                                                       \
     C(SUCCESS, 0) C(PROFILING_INFO_NOT_AVAILABLE, -7) C(INVALID_VALUE, -30) C(INVALID_QUEUE_PROPERTIES, -35)     \
@@ -65,6 +66,7 @@ enum {
     F(CreateCommandQueueWithProperties, 123) F(SVMAlloc, 126) F(SVMFree, 127) F(EnqueueSVMFree, 128)             \
     F(EnqueueSVMMemcpy, 129) F(EnqueueSVMMemFill, 130) F(EnqueueSVMMap, 131) F(EnqueueSVMUnmap, 132)             \
     F(CreateProgramWithIL, 138) F(EnqueueSVMMigrateMem, 139) F(GetDeviceAndHostTimer, 140)
+/* clang-format on */
 
 enum {
 #define F(name, place) HU_CL_AT_##name = (place),

@@ -12,7 +12,7 @@
 #include "inject/sys.h"
 #include "base/banned.h"
 
-enum { MOST_WAITS = 180, EACH_WAIT = 3, UNKNOWN_BYTES = -1 };
+enum { MOST_WAITS = 180, EACH_WAIT = 3 };
 
 /* A call on its way. */
 typedef struct {
@@ -66,7 +66,8 @@ static bool begin(call *c, hu_cl_queue queue, uint32_t n, const hu_cl_event *eve
         c->queue.number = 0;
     if (c->queue.is_unordered)
         c->flags |= HU_OPENCL_UNORDERED;
-    add_waits(c, n, events);
+    if (!queue || c->queue.number) /* of what is no queue, nothing was checked */
+        add_waits(c, n, events);
     c->began = hu_ticks();
     return true;
 }
@@ -85,9 +86,8 @@ static void put_call(const call *c, uint32_t name, int32_t code, uint64_t now, u
 
     if (!r)
         return;
-    if (c->queue.number) {
+    if (c->queue.number)
         hu_ring_more(++m, c->queue.number, HU_MORE_OPENCL_QUEUE, bytes == UINT64_MAX ? 0 : bytes);
-    }
     for (uint32_t i = 0; i < c->n_waits; i += EACH_WAIT) {
         const uint32_t n = c->n_waits - i < EACH_WAIT ? c->n_waits - i : EACH_WAIT;
 
@@ -179,7 +179,6 @@ static int32_t enqueue_kernel(hu_cl_queue queue, hu_cl_kernel kernel, uint32_t d
     if (!begin(&c, queue, n, list, 0))
         return below(queue, kernel, dimensions, offset, global, local, n, list, event);
     event = event_for(&c, event);
-    c.began = hu_ticks();
     code = below(queue, kernel, dimensions, offset, global, local, n, list, event);
     w = (work){.kind = HU_OPENCL_KERNEL, .bytes = UINT64_MAX, .dimensions = dimensions};
     for (uint32_t i = 0; i < 3 && code == HU_CL_SUCCESS; i++) {
@@ -214,22 +213,24 @@ static int32_t enqueue_task(hu_cl_queue queue, hu_cl_kernel kernel, uint32_t n, 
  * between the queue and the wait list, the same as arguments).  Directions are written as all profilers write them.
  */
 #define ENQUEUE(function, called, kind_, words, blocks, bytes_, parameters, arguments)                                    \
-    static int32_t function(hu_cl_queue queue, PARAMETERS parameters, uint32_t n, const hu_cl_event *list,             \
-                            hu_cl_event *event)                                                                        \
-    {                                                                                                                  \
-        __typeof__(function) *const below = HU_CL_BELOW(called, function);                                             \
-        static uint32_t             id, command, blocking;                                                             \
-        const bool                  is_blocking = (blocks);                                                            \
-        call                        c;                                                                                 \
-        int32_t                     code;                                                                              \
-                                                                                                                       \
-        if (!begin(&c, queue, n, list, is_blocking ? HU_OPENCL_BLOCKS : 0))                                            \
-            return below(queue, PARAMETERS arguments, n, list, event);                                                 \
-        event = event_for(&c, event);                                                                                  \
-        code = below(queue, PARAMETERS arguments, n, list, event);                                                     \
-        enqueued(&c, is_blocking ? &blocking : &id, is_blocking ? "cl" #called " (blocking)" : "cl" #called, code,     \
-                 event, &(work){.kind = (kind_), .bytes = (bytes_), .name = name_of(&command, words)});                       \
-        return code;                                                                                                   \
+    static int32_t function(hu_cl_queue queue, PARAMETERS parameters, uint32_t n, const hu_cl_event *list,                \
+                            hu_cl_event *event)                                                                           \
+    {                                                                                                                     \
+        __typeof__(function) *const below = HU_CL_BELOW(called, function);                                                \
+        static uint32_t             id, command, blocking;                                                                \
+        const bool                  is_blocking = (blocks);                                                               \
+        call                        c;                                                                                    \
+        int32_t                     code;                                                                                 \
+                                                                                                                          \
+        if (!begin(&c, queue, n, list, is_blocking ? HU_OPENCL_BLOCKS : 0))                                               \
+            return below(queue, PARAMETERS arguments, n, list, event);                                                    \
+        event = event_for(&c, event);                                                                                     \
+        code = below(queue, PARAMETERS arguments, n, list, event);                                                        \
+        enqueued(&c, is_blocking ? &blocking : &id, is_blocking ? "cl" #called " (blocking)" : "cl" #called, code, event, \
+                 &(work){.kind = (kind_),                                                                                 \
+                         .bytes = code == HU_CL_SUCCESS ? (bytes_) : UINT64_MAX,                                          \
+                         .name = name_of(&command, words)});                                                              \
+        return code;                                                                                                      \
     }
 
 #define PARAMETERS(...) __VA_ARGS__
@@ -251,7 +252,7 @@ static uint64_t image_bytes(hu_cl_memory image, const size_t *region)
     return volume(region) * element;
 }
 
-#define RECT                                                                                                           \
+#define RECT                                                                                                             \
     (hu_cl_memory buffer, uint32_t blocking_, const size_t *at, const size_t *host_at, const size_t *region, size_t row, \
      size_t slice, size_t host_row, size_t host_slice, void *host)
 #define RECT_ARGUMENTS (buffer, blocking_, at, host_at, region, row, slice, host_row, host_slice, host)
@@ -477,7 +478,6 @@ static int32_t flush(hu_cl_queue queue)
     return code;
 }
 
-/* What is complete is recorded before the queue may go. */
 static int32_t release_queue(hu_cl_queue queue)
 {
     __typeof__(release_queue) *const below = HU_CL_BELOW(ReleaseCommandQueue, release_queue);
@@ -515,18 +515,18 @@ static int32_t set_user_event(hu_cl_event event, int32_t status)
 }
 
 /* PLAIN(our function, its name, what it returns, is that a code, flags, parameters, arguments) */
-#define PLAIN(function, name, type, code_of, flags_, parameters, arguments)                   \
-    static type function(PARAMETERS parameters)                                               \
-    {                                                                                         \
-        __typeof__(function) *const below = HU_CL_BELOW(name, function);                      \
-        static uint32_t             id;                                                       \
-        call                        c;                                                        \
-        const bool                  is_on = begin(&c, NULL, 0, NULL, flags_);                 \
-        type                        result = below(PARAMETERS arguments);                     \
-                                                                                              \
-        if (is_on)                                                                            \
-            end(&c, &id, "cl" #name, code_of);                                                \
-        return result;                                                                        \
+#define PLAIN(function, name, type, code_of, flags_, parameters, arguments)   \
+    static type function(PARAMETERS parameters)                               \
+    {                                                                         \
+        __typeof__(function) *const below = HU_CL_BELOW(name, function);      \
+        static uint32_t             id;                                       \
+        call                        c;                                        \
+        const bool                  is_on = begin(&c, NULL, 0, NULL, flags_); \
+        type                        result = below(PARAMETERS arguments);     \
+                                                                              \
+        if (is_on)                                                            \
+            end(&c, &id, "cl" #name, code_of);                                \
+        return result;                                                        \
     }
 
 typedef void on_error(const char *, const void *, size_t, void *);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opencl_commands.c - commands between their enqueueing and the moment at which their device says when they ran.
  *
- * A thread that enqueues takes a free slot, fills it and pushes it onto a stack; our thread takes the whole stack, puts it in
- * order behind what it had, and looks which events are complete.  The number of slots is fixed: where MOST commands wait at
- * once, more are counted, and their events are the program's alone.
+ * A thread that enqueues takes a free slot, fills it and pushes it onto a stack; our thread takes the whole stack, puts it
+ * in order behind what it had, and looks which events are complete.  The number of slots is fixed: where MOST commands wait
+ * at once, more are counted, and their events are the program's alone.
  *
  * Events are handles that come back once nobody refers to them.  What a handle stands for is therefore overwritten by the
  * next call that returns it, and a table that is full forgets the oldest of its row.
@@ -17,9 +17,10 @@
 
 enum {
     MOST = 65536,
-    NONE = 0,          /* slots are 1 ... MOST */
-    CROWD = MOST / 2,  /* so many wait: our thread is not to sleep */
-    ROWS = 8192, WAYS = 8, /* of the table of handles */
+    NONE = 0,         /* slots are 1 ... MOST */
+    CROWD = MOST / 2, /* so many wait: our thread is not to sleep */
+    ROWS = 8192,
+    WAYS = 8, /* of the table of handles */
     QUEUES = 1024,
 };
 
@@ -36,11 +37,11 @@ typedef struct {
     uint32_t    is_held; /* by us, too */
 } known;
 
-static slot    *slots;     /* MOST + 1; pages that are never used are never there */
-static known   *handles;   /* ROWS * WAYS */
+static slot    *slots;      /* MOST + 1; pages that are never used are never there */
+static known   *handles;    /* ROWS * WAYS */
 static uint64_t free_slots; /* the first one | how often it changed << 32 */
-static uint32_t fresh = 1; /* slots from here on were never used */
-static uint32_t arrived;   /* the stack of those that our thread has not taken */
+static uint32_t fresh = 1;  /* slots from here on were never used */
+static uint32_t arrived;    /* the stack of those that our thread has not taken */
 static uint32_t n_waiting;
 static uint32_t numbers;
 static uint32_t first, last; /* our thread's list */

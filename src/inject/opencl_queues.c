@@ -3,8 +3,8 @@
  *
  * A device's clock is read without a command of our own: by the standard, the time at which a command was queued is the
  * device's time while the program's call runs that enqueues it.  So each call bounds the distance of the two clocks, and the
- * shortest one bounds it best.  Where clGetDeviceAndHostTimer works (OpenCL 2.1; PoCL 3.1 has none), it is called between two
- * reads of ours, too.  The best bound of each period is a knot in the ring's head; periods grow, so that the knots last.
+ * shortest one bounds it best.  Where clGetDeviceAndHostTimer works (OpenCL 2.1; PoCL 3.1 has none), it is called between
+ * two reads of ours, too.  The best bound of each period is a knot in the ring's head; periods grow, so that knots last.
  */
 #include "inject/opencl.h"
 
@@ -15,11 +15,12 @@
 #include "base/banned.h"
 
 enum {
-    ROWS = 256, WAYS = 4,
-    GROWS = 4,   /* knots after which periods are twice as long */
-    SPARE = 40,  /* knots behind which no period has more than one */
-    HALF = 2,    /* a bound so many times better than the period's best is worth a knot */
-    READS = 8,   /* of a timer, of which the fastest counts */
+    ROWS = 256,
+    WAYS = 4,
+    GROWS = 4,  /* knots after which periods are twice as long */
+    SPARE = 40, /* knots behind which no period has more than one */
+    HALF = 2,   /* a bound so many times better than the period's best is worth a knot */
+    READS = 8,  /* of a timer, of which the fastest counts */
 };
 
 static hu_cl_queue_facts queues[ROWS * WAYS];

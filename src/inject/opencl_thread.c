@@ -2,10 +2,11 @@
  * opencl_thread.c - asks for the times of commands that are complete, LOOKS times a second, beside the program.
  *
  * No callback: it would run in a thread of the driver, on the device's time, and a program sees the order of its own.  No
- * wait either: that would flush queues which the program did not flush.  The thread begins with the first command, blocks all
- * signals, and what it calls is not recorded.
+ * wait either: that would flush queues which the program did not flush.  The thread begins with the first command, blocks
+ * all signals, and what it calls is not recorded.
  */
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "inject/opencl.h"
@@ -25,6 +26,16 @@ typedef enum { NONE, RUNS, ENDS, HAS_ENDED } life;
 static uint32_t state; /* life */
 static uint32_t calls; /* for it: the word that it sleeps on */
 
+/* What it has cost so far: part of the price of the recording. */
+static void note_cost(hu_opencl_facts *facts)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    if (facts)
+        facts->asking_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 static void *run(void *unused)
 {
     const struct timespec nap = {0, LOOK_NS};
@@ -32,7 +43,7 @@ static void *run(void *unused)
 
     (void)unused;
     hu_thread.inside = 1; /* all of its calls are ours */
-    (void)HU_SYS(SYS_prctl, 15 /* PR_SET_NAME */, "holdup-opencl");
+    (void)HU_SYS(SYS_prctl, PR_SET_NAME, "holdup-opencl");
     facts = hu_cl_facts();
     if (facts)
         facts->tid = hu_sys_tid();
@@ -40,10 +51,12 @@ static void *run(void *unused)
         const uint32_t was = __atomic_load_n(&calls, __ATOMIC_ACQUIRE);
 
         hu_cl_commands_read(false);
+        note_cost(facts);
         if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == RUNS)
             (void)HU_SYS(SYS_futex, &calls, FUTEX_WAIT_PRIVATE_OP, was, &nap, NULL, 0);
     }
     hu_cl_commands_read(true);
+    note_cost(facts);
     __atomic_store_n(&state, HAS_ENDED, __ATOMIC_RELEASE);
     (void)HU_SYS(SYS_futex, &state, FUTEX_WAKE_PRIVATE_OP, 1, NULL, NULL, 0);
     return NULL;

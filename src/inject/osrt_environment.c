@@ -3,7 +3,7 @@
  *
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
- * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and
+ * LD_PRELOAD, the ways in for NVTX, CUDA, NCCL and OpenCL.  In front of us goes the sanitizer of a program that needs it to be first, and
  * of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything
  * where the user has set HOLDUP_FOLLOW=0.
  *
@@ -25,13 +25,13 @@
 
 extern char **environ;
 
-enum { SESSION, INJECTION, CUDA, PROFILER, PRELOAD, KEPT };
+enum { SESSION, INJECTION, CUDA, PROFILER, LAYERS, PRELOAD, KEPT };
 enum { ENTRY_ROOM = 4096 + 32 };
 
 static const char *const names[KEPT] = {
     [SESSION] = "HOLDUP_SESSION=",     [INJECTION] = "NVTX_INJECTION64_PATH=",
     [CUDA] = "CUDA_INJECTION64_PATH=", [PROFILER] = "NCCL_PROFILER_PLUGIN=",
-    [PRELOAD] = "LD_PRELOAD=",
+    [LAYERS] = "OPENCL_LAYERS=",       [PRELOAD] = "LD_PRELOAD=",
 };
 
 static char   entries[KEPT][ENTRY_ROOM]; /* "NAME=value", as this process was given it; "": is not kept */
@@ -83,7 +83,7 @@ static void say_what_nsys_misses(const char *preloaded)
 
 void hu_environment_load(void)
 {
-    const char *follow = getenv("HOLDUP_FOLLOW"), *preloaded = getenv("LD_PRELOAD"), *profiler;
+    const char *follow = getenv("HOLDUP_FOLLOW"), *preloaded = getenv("LD_PRELOAD"), *profiler, *layers;
     Dl_info     us;
 
     if (!hu_the_process.session[0] || (follow && follow[0] == '0'))
@@ -100,6 +100,9 @@ void hu_environment_load(void)
     profiler = getenv("NCCL_PROFILER_PLUGIN");
     if (profiler && strcmp(profiler, us.dli_fname) == 0) /* another one is the program's own matter */
         keep(PROFILER, profiler);
+    layers = getenv("OPENCL_LAYERS");
+    if (layers && strstr(layers, us.dli_fname))
+        keep(LAYERS, us.dli_fname); /* others that the program had, it has cleared itself */
     keep(SESSION, hu_the_process.session);
     preload_bytes = strlen(us.dli_fname);
 }

@@ -112,7 +112,8 @@ typedef enum {                          /* what `a` of a MORE is */
                                            id = hu_block_head.thread */
     HU_MORE_NCCL,                       /* up to three fields: see nccl_events.h */
     HU_MORE_GPU_PLACE = 32, HU_MORE_GPU_LAUNCH, HU_MORE_GPU_BYTES, HU_MORE_GPU_EVENT, HU_MORE_GPU_MEMORY, /* gpu.h */
-    HU_MORE_OPENCL_QUEUE = 48, HU_MORE_OPENCL_WAIT, HU_MORE_OPENCL_TIMES, HU_MORE_OPENCL_SIZE, HU_MORE_OPENCL_BYTES, /* opencl.h */
+    HU_MORE_OPENCL_QUEUE = 48, HU_MORE_OPENCL_WAIT, HU_MORE_OPENCL_TIMES, HU_MORE_OPENCL_SIZE,
+    HU_MORE_OPENCL_BYTES,               /* opencl.h */
 } hu_more;
 
 typedef enum {

@@ -66,18 +66,19 @@ typedef struct {
 
 /* In the head of a ring.  Numbers are of commands. */
 typedef struct {
-    uint32_t         tid;         /* of the thread that asks for times; 0: none */
-    uint32_t         n_devices;   /* that had a queue; those behind HU_OPENCL_DEVICES share the last number */
-    uint32_t         n_knots;     /* of all devices */
-    uint32_t         has_timer;   /* bits of devices whose clock was read by clGetDeviceAndHostTimer */
-    uint64_t         enqueued;    /* by calls that succeeded */
-    uint64_t         timed;       /* with times of their device */
-    uint64_t         failed;      /* that ended with an error */
-    uint64_t         untimed;     /* whose device gave no times, or whose queue takes no profiling */
-    uint64_t         crowded;     /* that nobody asked for: too many were incomplete at once */
-    uint64_t         unfinished;  /* not complete when the program ended */
-    uint64_t         strange;     /* in wait lists: events that no call here has made */
-    uint64_t         users;       /* in wait lists: events of the program's own */
+    uint32_t         tid;        /* of the thread that asks for times; 0: none */
+    uint32_t         n_devices;  /* that had a queue; those behind HU_OPENCL_DEVICES share the last number */
+    uint32_t         n_knots;    /* of all devices */
+    uint32_t         has_timer;  /* bits of devices whose clock was read by clGetDeviceAndHostTimer */
+    uint64_t         enqueued;   /* by calls that succeeded */
+    uint64_t         timed;      /* with times of their device */
+    uint64_t         failed;     /* that ended with an error */
+    uint64_t         untimed;    /* whose device gave no times, or whose queue takes no profiling */
+    uint64_t         crowded;    /* that nobody asked for: too many were incomplete at once */
+    uint64_t         unfinished; /* not complete when the program ended */
+    uint64_t         strange;    /* in wait lists: events that no call here has made */
+    uint64_t         users;      /* in wait lists: events of the program's own */
+    uint64_t         asking_ns;  /* CPU time of that thread */
     hu_opencl_device devices[HU_OPENCL_DEVICES];
     hu_opencl_knot   knots[HU_OPENCL_KNOTS];
 } hu_opencl_facts;

@@ -118,7 +118,7 @@ typedef struct {
     uint64_t       placed;          /* lost records whose time and thread is known */
     uint64_t       early;           /* before the beginning of the file, and drawn there */
     int64_t        nccl_rank;       /* 1 + what NCCL calls the process, where its file says otherwise; 0: they agree */
-    int64_t        clock_error_ns; /* at most, of the clocks of OpenCL's devices; 0: there are none */
+    int64_t        clock_error_ns;  /* at most, of the clocks of OpenCL's devices; 0: there are none */
     hu_ring_damage damage;
 } hu_pf_tally;
 
@@ -224,8 +224,8 @@ bool hu_pf_gpu_begin(hu_pf *p, const hu_ring_thread *thread); /* reads them once
 bool hu_pf_gpu_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *e);
 bool hu_pf_gpu_end(hu_pf *p, hu_pf_sequence *s);
 
-/* pf_opencl.c: what our layer of OpenCL saw.  Before the first thread; a record of a thread; when all are written.  False: no
- * memory. */
+/* pf_opencl.c: what our layer of OpenCL saw.  Before the first thread; a record of a thread; when all are written.  False:
+ * no memory. */
 bool hu_pf_opencl_begin(hu_pf *p);
 bool hu_pf_opencl_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
 void hu_pf_opencl_end(hu_pf *p);

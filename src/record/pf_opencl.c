@@ -2,9 +2,9 @@
  * pf_opencl.c - what our layer of OpenCL saw: calls on the threads that made them, commands on a row for each queue, and who
  * waits for which command; linked by correlation.
  *
- * A device has a clock of its own.  The ring's head holds moments at which both clocks were read, each with its error.  Where
- * one distance fits them all, that is the map, and differences between times of a device are exact; else the clocks drift,
- * and a line through the moments is the map.  A duration is always the device's own.
+ * A device has a clock of its own.  The ring's head holds moments at which both clocks were read, each with its error.
+ * Where one distance fits them all, that is the map, and differences between times of a device are exact; else the clocks
+ * drift, and a line through the moments is the map.  A duration is always the device's own.
  *
  * A queue is a stream.  Commands of a queue out of order run at once, so such a queue is as many streams as commands of its
  * ran at once: number, number + 10000, ...  Waits are notes without length on a row of their own: a command's by "Command
@@ -28,11 +28,11 @@ typedef struct {
 } knot;
 
 typedef struct {
-    uint64_t first_ns;  /* of the device's clock: the first knot's */
-    int64_t  host_ns;   /* the host's then */
-    double   slope;     /* ns that the host's clock gains in one of the device's */
-    int64_t  error_ns;  /* at most so wrong; -1: there is no knot */
-    bool     is_exact;  /* one distance fits all */
+    uint64_t first_ns; /* of the device's clock: the first knot's */
+    int64_t  host_ns;  /* the host's then */
+    double   slope;    /* ns that the host's clock gains in one of the device's */
+    int64_t  error_ns; /* at most so wrong; -1: there is no knot */
+    bool     is_exact; /* one distance fits all */
 } device_clock;
 
 typedef struct {
@@ -344,8 +344,7 @@ static bool command(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, cons
     const device_clock         *clock = &p->cl->clock[device < HU_OPENCL_DEVICES ? device : 0];
     char                        grid[TEXT_BYTES], block[TEXT_BYTES];
     uint32_t                    lane = 0;
-    hu_pf_event                 e = {
-                        .type = HU_PT_TYPE_BEGIN, .category = categories[kind], .name = name_of(p, r->id), .text = HU_STR("")};
+    hu_pf_event e = {.type = HU_PT_TYPE_BEGIN, .category = categories[kind], .name = name_of(p, r->id), .text = HU_STR("")};
 
     if (kind == HU_OPENCL_MARKER)
         return true; /* others refer to it */

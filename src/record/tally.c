@@ -60,6 +60,7 @@ static void add_ring(int fd, hu_tally *t)
     t->doors |= head.doors;
     add_cuda(&head.cuda, t);
     add_opencl(&head.opencl, &t->opencl);
+    t->decoding_ns += head.opencl.asking_ns;
     for (int i = 0; i < HU_LOSS_REASONS; i++) {
         t->lost[i] += head.lost[i];
         t->lost_in_all += i == HU_LOSS_OVERWRITTEN ? 0 : head.lost[i];

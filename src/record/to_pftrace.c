@@ -862,8 +862,7 @@ static bool are_launchers_worth_it(const hu_process_list *list)
 
     for (size_t i = 0; i < list->n; i++)
         doors |= list->at[i].owner < 0 ? list->at[i].doors : 0;
-    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI | HU_DOOR_CUDA | HU_DOOR_NCCL |
-                     HU_DOOR_OPENCL)) != 0;
+    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL)) != 0;
 }
 
 static int by_number(const void *a, const void *b)

@@ -89,12 +89,12 @@ typedef struct {
     int64_t command_signal;                    /* that a recorded command died of; 0 none, or unknown */
     int64_t main_running_ns, main_runnable_ns; /* of the command's main thread in all its life; 0 unknown */
     int64_t state_source;                      /* hu_state_source */
-    int64_t opencl;         /* 1: commands of OpenCL were recorded; 2: and their devices are the host's own cores */
+    int64_t opencl;          /* 1: commands of OpenCL were recorded; 2: and their devices are the host's own cores */
     int64_t opencl_error_ns; /* at most so wrong are times of its devices against those of the host */
-    int64_t opencl_users;   /* times that a command waited for an event which the program itself sets */
-    int64_t unseen_ppm;     /* of the time in an unknown state, in which threads ran by the CPU time of the command */
-    hu_str  alloc_conf;     /* PYTORCH_CUDA_ALLOC_CONF; "" not set */
-    bool    has_alloc_conf; /* the recorder says how it is set */
+    int64_t opencl_users;    /* times that a command waited for an event which the program itself sets */
+    int64_t unseen_ppm;      /* of the time in an unknown state, in which threads ran by the CPU time of the command */
+    hu_str  alloc_conf;      /* PYTORCH_CUDA_ALLOC_CONF; "" not set */
+    bool    has_alloc_conf;  /* the recorder says how it is set */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 
