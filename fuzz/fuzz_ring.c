@@ -113,14 +113,19 @@ static void prepare(void)
                            .pid = 1,
                            .n_blocks = BLOCKS,
                            .state = HU_PROCESS_EXITED,
-                           .doors = HU_DOOR_NCCL,
+                           .doors = HU_DOOR_NCCL | HU_DOOR_OPENCL,
                            .exited = 1000000,
                            .rank = -1,
                            .world_size = -1,
                            .cuda = {.state = HU_CUDA_RECORDED,
                                     .tid = FIRST_TID, /* whose records are of CUPTI, if any are */
                                     .n_devices = 1,
-                                    .devices = {{.sm_count = 132, .warp_size = 32}}}};
+                                    .devices = {{.sm_count = 132, .warp_size = 32}}},
+                           .opencl = {.n_devices = 1,
+                                      .n_knots = 2,
+                                      .enqueued = 3,
+                                      .knots = {{.ticks = 5, .device_ns = 105, .error_ticks = 2},
+                                                {.ticks = 50, .device_ns = 151, .error_ticks = 1}}}};
     for (unsigned i = 1; i < BLOCKS; i++)
         made.file[i].head = (hu_block_head){.state = HU_BLOCK_FULL,
                                             .kind = i == 1,

@@ -127,7 +127,7 @@ class Layer(Case):
         self.assertEqual(done.stdout.strip(), "", "it was not asked for")
 
     def test_the_program_sees_no_difference(self) -> None:
-        for words in (("questions",), ("queues", 2), ("unordered", 2), ("user",), ("storm", 500), ("forks",), ("parts",)):
+        for words in (("questions",), ("queues", 2), ("unordered", 2), ("user",), ("all",), ("storm", 500), ("forks",), ("parts",)):
             with self.subTest(words=words):
                 without = self.plain(*words)
                 self.assertEqual(without.returncode, 0, without.stderr)
@@ -205,6 +205,24 @@ class Times(Case):
         self.check_times(events)
         self.assertEqual([e.name for e in events if e.category in WORK], ["spin"], "a command that failed did no work")
         self.assertIn("1 OpenCL command ended with an error", self.done.stderr)
+
+    def test_every_call_that_enqueues(self) -> None:
+        """A command for each; bytes of rectangles and images."""
+        events = self.events("all")
+        calls = {e.notes["correlation"]: e for e in events if e.category == "opencl_runtime"}
+        made = {calls[e.notes["correlation"]].name: e for e in events if e.category in WORK}
+        expected = {"clEnqueueReadBufferRect (blocking)": 512, "clEnqueueWriteBufferRect": 512, "clEnqueueCopyBufferRect": 512, "clEnqueueTask": None}
+        facts = told(self.done.stdout)[1]
+        if "fact image 0 svm 1" in facts:
+            expected |= {"clEnqueueFillImage": 512, "clEnqueueWriteImage (blocking)": 512, "clEnqueueCopyImage": 512, "clEnqueueCopyImageToBuffer": 512,
+                         "clEnqueueCopyBufferToImage": 512, "clEnqueueReadImage (blocking)": 512, "clEnqueueMapImage (blocking)": 512,
+                         "clEnqueueSVMMap (blocking)": 4096, "clEnqueueSVMMemFill": 4096, "clEnqueueSVMMemcpy (blocking)": 4096}
+        else:
+            skip_loudly("this device has no images, or no shared virtual memory")
+        self.assertEqual({name: made[name].notes.get("bytes") if name in made else "missing" for name in expected}, expected)
+        if "fact native 0" in facts:
+            self.assertEqual(made["clEnqueueNativeKernel"].name, "native kernel")
+        self.assertEqual({e.notes["result"] for e in calls.values() if "result" in e.notes}, {int(f.split()[-1]) for f in facts if f.split()[1] in ("native", "migrate")} - {0})
 
     def test_parts_of_a_device(self) -> None:
         events = self.events("parts")

@@ -145,7 +145,8 @@ uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t no
 /* The first that was launched by a node or a later one; HU_NONE. */
 uint32_t hu_build_first_from_node(const hu_building *b, uint32_t stream, uint32_t node);
 
-/* commands.c: a note about a command that waits for another; about a barrier; all notes about one call that waits.  False: no memory. */
+/* commands.c: a note about a command that waits for another; about a barrier; all notes about one call that waits.
+ * False: no memory. */
 bool hu_build_command_wait(hu_building *b, const hu_map *calls, const hu_sync_detail *note, uint32_t node);
 bool hu_build_barrier(hu_building *b, const hu_sync_detail *note, uint32_t node);
 bool hu_build_command_sync(hu_building *b, const hu_map *calls, const uint32_t *notes, size_t n_notes, uint32_t node,

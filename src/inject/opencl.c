@@ -10,6 +10,7 @@
  */
 #include "inject/opencl.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,17 @@ int32_t clGetLayerInfo(uint32_t name, size_t room, void *value, size_t *bytes)
     return HU_CL_SUCCESS;
 }
 
+/* Our thread may call it when the program has already closed it. */
+static void keep_loaded(hu_cl_function *const *target)
+{
+    Dl_info     library;
+    const void *at;
+
+    memcpy(&at, &target[HU_CL_AT_GetEventInfo], sizeof at);
+    if (at && dladdr(at, &library) && library.dli_fname)
+        (void)dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 int32_t clInitLayer(uint32_t n, hu_cl_function **target, uint32_t *n_ours, hu_cl_function ***ours)
 {
     const size_t known = n < HU_CL_MOST ? n : HU_CL_MOST;
@@ -84,6 +96,7 @@ int32_t clInitLayer(uint32_t n, hu_cl_function **target, uint32_t *n_ours, hu_cl
     if (is_layer || n < HU_CL_TABLE || !(hu_the_control->wanted & HU_DOOR_OPENCL) || !hu_process_attach())
         return HU_CL_SUCCESS;
     is_layer = true;
+    keep_loaded(target);
     memcpy(hu_cl_next, target, known * sizeof *target);
     memcpy(table, target, known * sizeof *target);
     hu_cl_calls_fill(table);

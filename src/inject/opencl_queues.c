@@ -189,7 +189,9 @@ void hu_cl_queues_forked(void)
 {
     lock = clocks = 0;
     memset(period, 0, sizeof period);
-    memset(queues, 0, sizeof queues); /* they know places of devices in the parent's ring */
+    if (n_queues) /* else its pages were never touched; they know places of devices in the parent's ring */
+        memset(queues, 0, sizeof queues);
+    n_queues = 0;
 }
 
 /* what the program asks of queues */
@@ -327,20 +329,23 @@ static int32_t profiling_info(hu_cl_event event, uint32_t what, size_t room, voi
     return code == HU_CL_SUCCESS ? HU_CL_PROFILING_INFO_NOT_AVAILABLE : code;
 }
 
+/* As in opencl_calls.c. */
+/* clang-format off */
+#define OUR_CALLS(P) \
+    P(CreateCommandQueue, create_queue) P(CreateCommandQueueWithProperties, create_queue_with) \
+    P(GetCommandQueueInfo, queue_info) P(SetCommandQueueProperty, set_property) P(GetEventInfo, event_info) \
+    P(GetEventProfilingInfo, profiling_info)
+/* clang-format on */
+
 static void put(hu_cl_function **table, int at, const void *function)
 {
     if (table[at])
         memcpy(&table[at], function, sizeof *table);
 }
 
-#define PUT(name, function) put(table, HU_CL_AT_##name, &(__typeof__(function) *){function})
-
 void hu_cl_queues_fill(hu_cl_function **table)
 {
-    PUT(CreateCommandQueue, create_queue);
-    PUT(CreateCommandQueueWithProperties, create_queue_with);
-    PUT(GetCommandQueueInfo, queue_info);
-    PUT(SetCommandQueueProperty, set_property);
-    PUT(GetEventInfo, event_info);
-    PUT(GetEventProfilingInfo, profiling_info);
+#define P(name, function) put(table, HU_CL_AT_##name, &(__typeof__(function) *){function});
+    OUR_CALLS(P)
+#undef P
 }

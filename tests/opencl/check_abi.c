@@ -27,6 +27,24 @@ _Static_assert(sizeof(cl_command_queue_properties) == 8 && sizeof(cl_queue_prope
 _Static_assert(sizeof(cl_context_properties) == sizeof(intptr_t), "properties of a context");
 _Static_assert(CL_PROFILING_COMMAND_END == CL_PROFILING_COMMAND_QUEUED + 3, "the four times follow each other");
 
+/* Each function of ours has the type of the one in whose place it stands. */
+#include "inject/opencl_calls.c"
+
+#define P(name, function) _Static_assert(__builtin_types_compatible_p(__typeof__(&(function)), cl_api_cl##name), #name);
+OUR_CALLS(P)
+#undef P
+#undef OUR_CALLS
+
+#define find   find_queue
+#define put    put_too
+#define row_of row_of_queue
+#define know   know_queue
+#include "inject/opencl_queues.c"
+
+#define P(name, function) _Static_assert(__builtin_types_compatible_p(__typeof__(&(function)), cl_api_cl##name), #name);
+OUR_CALLS(P)
+#undef P
+
 int main(void)
 {
     return 0;

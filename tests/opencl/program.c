@@ -6,6 +6,8 @@
  * A line for each command, `event NAME QUEUED SUBMIT START END`, and `fact ...` lines for all else that a layer could change.
  */
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <signal.h>
@@ -279,6 +281,67 @@ static void storm(int n)
     printf("fact sum %.9g\n", (double)host[3]);
 }
 
+static void CL_CALLBACK native(void *argument)
+{
+    (void)argument;
+}
+
+/* Each call that enqueues, at least once; what a device does not have is a fact, and the same with and without a layer. */
+static void all(void)
+{
+    const size_t          origin[3] = {0, 0, 0}, image_part[3] = {16, 8, 1}, rect[3] = {64, 4, 2};
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    const cl_image_desc   desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 32, .image_height = 16};
+    const cl_uint         color[4] = {0, 0, 0, 0};
+    const cl_float        one = 1;
+    cl_command_queue      q = make_queue(CL_QUEUE_PROFILING_ENABLE);
+    cl_int                code;
+    cl_mem                image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code);
+    cl_mem                second = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code);
+    cl_event              event = NULL;
+    size_t                row, slice;
+    void                 *mapped, *svm = clSVMAlloc(context, CL_MEM_READ_WRITE, 4096, 0), *other_svm = svm;
+
+    printf("fact image %d svm %d\n", code, svm != NULL);
+    NEED(clEnqueueReadBufferRect(q, buffer, CL_TRUE, origin, origin, rect, 0, 0, 0, 0, host, 0, NULL, NULL));
+    NEED(clEnqueueWriteBufferRect(q, buffer, CL_FALSE, origin, origin, rect, 0, 0, 0, 0, host, 0, NULL, NULL));
+    NEED(clEnqueueCopyBufferRect(q, buffer, other, origin, origin, rect, 0, 0, 0, 0, 0, NULL, NULL));
+    NEED(clEnqueueMigrateMemObjects(q, 1, &buffer, 0, 0, NULL, NULL));
+    NEED(clSetKernelArg(tiny, 0, sizeof buffer, &buffer));
+    NEED(clEnqueueTask(q, tiny, 0, NULL, &event));
+    NEED(clReleaseEvent(event));
+    NEED(clEnqueueMarker(q, &event));
+    NEED(clEnqueueBarrier(q));
+    NEED(clReleaseEvent(event));
+    printf("fact native %d\n", clEnqueueNativeKernel(q, native, NULL, 0, 0, NULL, NULL, 0, NULL, NULL));
+    if (image && second) {
+        NEED(clEnqueueFillImage(q, image, color, origin, image_part, 0, NULL, NULL));
+        NEED(clEnqueueWriteImage(q, image, CL_TRUE, origin, image_part, 0, 0, host, 0, NULL, NULL));
+        NEED(clEnqueueCopyImage(q, image, second, origin, origin, image_part, 0, NULL, NULL));
+        NEED(clEnqueueCopyImageToBuffer(q, image, buffer, origin, image_part, 0, 0, NULL, NULL));
+        NEED(clEnqueueCopyBufferToImage(q, buffer, image, 0, origin, image_part, 0, NULL, NULL));
+        NEED(clEnqueueReadImage(q, second, CL_TRUE, origin, image_part, 0, 0, host, 0, NULL, NULL));
+        mapped = clEnqueueMapImage(q, image, CL_TRUE, CL_MAP_READ, origin, image_part, &row, &slice, 0, NULL, NULL, &code);
+        NEED(code);
+        NEED(clEnqueueUnmapMemObject(q, image, mapped, 0, NULL, NULL));
+    }
+    if (svm) {
+        other_svm = clSVMAlloc(context, CL_MEM_READ_WRITE, 4096, 0);
+        NEED(clEnqueueSVMMap(q, CL_TRUE, CL_MAP_WRITE, svm, 4096, 0, NULL, NULL));
+        NEED(clEnqueueSVMUnmap(q, svm, 0, NULL, NULL));
+        NEED(clEnqueueSVMMemFill(q, svm, &one, sizeof one, 4096, 0, NULL, NULL));
+        NEED(clEnqueueSVMMemcpy(q, CL_TRUE, other_svm, svm, 4096, 0, NULL, NULL));
+        printf("fact migrate %d\n", clEnqueueSVMMigrateMem(q, 1, (const void **)&svm, NULL, 0, 0, NULL, NULL));
+        printf("fact filled %g\n", (double)((float *)other_svm)[9]);
+        NEED(clEnqueueSVMFree(q, 1, &other_svm, NULL, NULL, 0, NULL, NULL));
+        NEED(clFinish(q));
+        clSVMFree(context, svm);
+    }
+    NEED(clFinish(q));
+    NEED(clReleaseCommandQueue(q));
+    NEED(clReleaseContext(context));
+}
+
 /* CPU time of the calling thread for an enqueue, in ns: the least of many batches. */
 static void cost(int n)
 {
@@ -409,6 +472,8 @@ int main(int argc, char **argv)
         questions();
     else if (strcmp(mode, "storm") == 0)
         storm(n);
+    else if (strcmp(mode, "all") == 0)
+        all();
     else if (strcmp(mode, "cost") == 0)
         cost(n);
     else if (strcmp(mode, "forks") == 0)
