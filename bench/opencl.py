@@ -41,7 +41,7 @@ def main() -> int:
     took: dict[str, list[float]] = {name: [] for name in CASES}
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "program"
-        subprocess.run(["cc", "-O2", "-o", program, ROOT / "tests/opencl/program.c", "-lOpenCL"], check=True)
+        subprocess.run(["cc", "-O2", "-o", program, ROOT / "tests/opencl/program.c", "-lOpenCL", "-lpthread"], check=True)
         for _ in range(options.rounds):
             for name, words in CASES.items():
                 command: list[str | pathlib.Path] = [program, "cost", "20000"]

@@ -18,7 +18,7 @@ from tests.recorder import environment, holdup, rows
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 HEADERS = pathlib.Path("/usr/include/CL/cl_layer.h")
 WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-NAMES = {"spin": "spin", "fill": "Memset (fill buffer)", "write": "Memcpy HtoD (write buffer)", "copy": "Memcpy DtoD (copy buffer)", "read": "Memcpy DtoH (read buffer)",
+NAMES = {"spin": "spin", "tiny": "tiny", "fill": "Memset (fill buffer)", "write": "Memcpy HtoD (write buffer)", "copy": "Memcpy DtoD (copy buffer)", "read": "Memcpy DtoH (read buffer)",
          "map": "Memcpy DtoH (map buffer)", "unmap": "Memcpy HtoD (unmap)"}
 program: pathlib.Path | None = None
 tools: tempfile.TemporaryDirectory
@@ -39,7 +39,7 @@ def setUpModule() -> None:
         skip_loudly("no headers, loader or device of OpenCL: apt-get install pocl-opencl-icd ocl-icd-opencl-dev opencl-headers")
         return
     program = pathlib.Path(tools.name) / "program"
-    subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, ROOT / "tests/opencl/program.c", "-lOpenCL"], check=True, capture_output=True)
+    subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, ROOT / "tests/opencl/program.c", "-lOpenCL", "-lpthread"], check=True, capture_output=True)
 
 
 def tearDownModule() -> None:
@@ -262,6 +262,15 @@ class Many(Case):
         self.assertEqual(told(self.done.stdout)[1], ["fact sum 100000"])
 
 
+    def test_threads_that_enqueue_at_once(self) -> None:
+        events = self.events("threads")
+        self.assertEqual(len(self.check_times(events)), 2000)
+        calls = {e.notes["correlation"]: e for e in events if e.category == "opencl_runtime"}
+        waits = [(calls[e.notes["correlation"]], calls[e.notes["wait_on_cuda_event_record_corr_id"]]) for e in events if e.name == "Command Wait"]
+        self.assertEqual(len(waits), 4 * 499)
+        self.assertTrue(all(a.tid == b.tid and b.start < a.start and a.notes["queue"] == b.notes["queue"] for a, b in waits), "each for one of its own thread")
+
+
 class Report(Case):
     def test_in_the_words_of_opencl(self) -> None:
         self.trace("queues", 20, doors="opencl,osrt,user", options=())
@@ -270,6 +279,11 @@ class Report(Case):
         self.assertNotIn("cuda", said.lower())
         self.assertNotIn("torch", said)
         self.assertNotIn("DataLoader", said)
+
+    def test_our_thread_is_not_the_programs(self) -> None:
+        trace = self.trace("storm", 3000, doors="opencl,osrt,cpu")
+        found = rows(trace, "select s.name from slice s join track t on s.track = t.id where t.name = 'holdup-opencl'")
+        self.assertEqual(found, [], "its naps are no waits of the program")
 
     def test_the_replay_infers_no_wait(self) -> None:
         trace = self.trace("queues", 20)

@@ -171,7 +171,7 @@
       "kernels take the same time in all steps; --view gpus: the clock is lowered for less time") \
     R(WARM_UP, hu_gate_compile, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
       "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
-      "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \
+      "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad, clBuildProgram or compilation in the steps") \
     R(COLD, hu_gate_cold, "cold-start", "the capture begins before the job is warm", HU_EDIT_COMPILE, \
       "profile later: schedule(wait=..., warmup=...) with a few steps before the first that is recorded; to start faster: " \
       "CUDA_MODULE_LOADING=EAGER, and keep TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", \

@@ -38,7 +38,8 @@ static const double LATE = 0.8;     /* of the call have passed when its kernel b
 bool hu_cold_loads_code(hu_str name)
 {
     static const char *const calls[] = {"cudaModuleLoad", "cuModuleLoad",        "cuLibraryLoad", "cudaLibraryLoad",
-                                        "hipModuleLoad",  "cuModuleGetFunction", "nvrtcCompile",  "hiprtcCompile"};
+                                        "hipModuleLoad",  "cuModuleGetFunction", "nvrtcCompile",  "hiprtcCompile",
+                                        "clBuildProgram", "clCompileProgram",    "clLinkProgram"};
 
     for (size_t i = 0; i < HU_COUNT(calls); i++)
         if (hu_str_starts(name, hu_str_of(calls[i])))

@@ -648,7 +648,7 @@ static int write_perf(work *w, hu_error *err)
     hu_perf_packets_options how = {
         .sequence = ++w->p.last_sequence, .n_pids = w->n_members, .first_ns = c->began_ns, .end_ns = c->stopped_ns};
     uint32_t *pids = hu_arena_calloc(w->p.arena, w->n_members + w->perf.threads.n, sizeof *pids);
-    uint32_t *own = hu_arena_calloc(w->p.arena, w->n_members + 1, sizeof *own);
+    uint32_t *own = hu_arena_calloc(w->p.arena, 2 * w->n_members + 1, sizeof *own);
     int       rc;
 
     if (!pids || !own)
@@ -659,6 +659,8 @@ static int write_perf(work *w, hu_error *err)
         pids[i] = image->pid;
         if (image->cuda && image->cuda->tid)
             own[how.n_own++] = image->cuda->tid;
+        if (image->opencl && image->opencl->tid)
+            own[how.n_own++] = image->opencl->tid;
     }
     how.own = waits.own = own;
     waits.n_own = how.n_own;

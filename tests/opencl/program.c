@@ -10,6 +10,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +282,53 @@ static void storm(int n)
     printf("fact sum %.9g\n", (double)host[3]);
 }
 
+enum { THREADS = 4, EACH = 500 };
+
+/* Its own queue and kernel; each command waits for the one before by its event, which is released at once. */
+static void *enqueues(void *out)
+{
+    cl_ulong(*times)[4] = out;
+    cl_command_queue q = make_queue(CL_QUEUE_PROFILING_ENABLE);
+    const size_t     size = 16;
+    cl_event         before = NULL;
+    cl_int           code;
+    cl_kernel        kernel = clCreateKernel(program, "tiny", &code);
+
+    NEED(code);
+    NEED(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    for (int i = 0; i < EACH; i++) {
+        cl_event event;
+
+        NEED(clEnqueueNDRangeKernel(q, kernel, 1, NULL, &size, &size, before != NULL, before ? &before : NULL, &event));
+        NEED(clWaitForEvents(1, &event));
+        for (cl_uint k = 0; k < 4; k++)
+            NEED(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + k, sizeof(cl_ulong), &times[i][k], NULL));
+        if (before)
+            NEED(clReleaseEvent(before));
+        before = event;
+    }
+    NEED(clReleaseEvent(before));
+    NEED(clReleaseCommandQueue(q));
+    return NULL;
+}
+
+static void threads(void)
+{
+    static cl_ulong times[THREADS][EACH][4];
+    pthread_t       thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, enqueues, times[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS * EACH; i++) {
+        const cl_ulong *t = times[i / EACH][i % EACH];
+
+        printf("event tiny %llu %llu %llu %llu\n", (unsigned long long)t[0], (unsigned long long)t[1],
+               (unsigned long long)t[2], (unsigned long long)t[3]);
+    }
+}
+
 static void CL_CALLBACK native(void *argument)
 {
     (void)argument;
@@ -462,7 +510,9 @@ int main(int argc, char **argv)
     const int   n = argc > 2 ? atoi(argv[2]) : 3;
 
     begin();
-    if (strcmp(mode, "queues") == 0)
+    if (strcmp(mode, "threads") == 0)
+        threads();
+    else if (strcmp(mode, "queues") == 0)
         queues(n);
     else if (strcmp(mode, "unordered") == 0)
         unordered(n);
