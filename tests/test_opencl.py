@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -14,6 +15,8 @@ from typing import Any
 from tests.pf_events import Event, read
 from tests.program import EXE, ROOT, SANITIZED, skip_loudly
 from tests.recorder import environment, holdup, rows
+from tests.rings import DOORS, make_session
+from tests.test_finish import Ring
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 HEADERS = pathlib.Path("/usr/include/CL/cl_layer.h")
@@ -269,6 +272,64 @@ class Many(Case):
         waits = [(calls[e.notes["correlation"]], calls[e.notes["wait_on_cuda_event_record_corr_id"]]) for e in events if e.name == "Command Wait"]
         self.assertEqual(len(waits), 4 * 499)
         self.assertTrue(all(a.tid == b.tid and b.start < a.start and a.notes["queue"] == b.notes["queue"] for a, b in waits), "each for one of its own thread")
+
+
+class Drift(unittest.TestCase):
+    """A ring made by hand, whose device has a clock that the test knows; ticks are nanoseconds."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "at.c").write_text('#include <stdio.h>\n#include "protocol/format.h"\nint main(void) { printf("%zu %zu %zu", offsetof(hu_ring_head, opencl), '
+                                          'offsetof(hu_opencl_facts, devices), offsetof(hu_opencl_facts, knots)); }\n')
+        subprocess.run(["cc", f"-I{ROOT / 'src'}", "-o", self.folder / "at", self.folder / "at.c"], check=True, capture_output=True)
+        self.places = [int(n) for n in subprocess.run([self.folder / "at"], check=True, capture_output=True, text=True).stdout.split()]
+
+    def commands(self, knots: list[tuple[int, int, int]], starts: list[int]) -> tuple[list[int], int]:
+        """Where commands that the device started then lie on the host's clock, from the first one on; and the bound that is said."""
+        session = make_session(self.folder / "session", "opencl")
+        ring = Ring(42, exited=20_000_000_000, state=2, doors=DOORS["opencl"])
+        name = ring.text("spin")
+        records = []
+        for i, at in enumerate(starts):
+            records += [ring.record("opencl", 1000 + i, name, 1, 5000, i + 1 | 1 << 32), ring.record("more", at - 30, 0, 50, at - 20, at)]
+        ring.block(1, records, 3)
+        path = ring.write(session)
+        data = bytearray(path.read_bytes())
+        head, devices, at = self.places
+        struct.pack_into("<IIII", data, head, 0, 1, len(knots), 0)
+        struct.pack_into("<QQ", data, head + 16, len(starts), len(starts))
+        struct.pack_into("<I", data, head + devices, 4)
+        for i, (host, device, error) in enumerate(knots):
+            struct.pack_into("<QQII", data, head + at + 24 * i, host, device, error, 0)
+        path.write_bytes(data)
+        done = holdup("finish", "-q", "-o", self.folder / "trace", session)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        trace = self.folder / "trace.pftrace"
+        found = rows(trace, "select start_ns, dur_ns from slice where name = 'spin' order by start_ns")
+        self.assertEqual([r["dur_ns"] for r in found], [5000] * len(starts))
+        error = int(rows(trace, "select value from metadata where key = 'holdup.opencl_clock_error_ns'")[0]["value"])
+        return [int(r["start_ns"]) - int(found[0]["start_ns"]) for r in found], error
+
+    def test_one_distance(self) -> None:
+        knots = [(s * 10**9 + wrong, s * 10**9 + 77_000, 400) for s, wrong in ((1, 0), (2, 300), (3, -200), (9, 100))]
+        starts = [10**9 + 80_001, 2 * 10**9 + 90_007, 8 * 10**9 + 3]
+        found, error = self.commands(knots, starts)
+        self.assertEqual(found, [s - starts[0] for s in starts], "differences are the device's, exactly")
+        self.assertLessEqual(error, 152, "half of the 300 ns that the bounds leave open, and rounding")
+
+    def test_a_device_that_runs_fast(self) -> None:
+        """100 ns in a millisecond: in ten seconds one millisecond."""
+        def device(host: int) -> int:
+            return 5 * 10**12 + host + host // 10_000
+
+        knots = [(s * 10**9, device(s * 10**9), 300) for s in range(1, 11)]
+        hosts = [1_500_000_000, 4_000_000_000, 9_700_000_000]
+        found, error = self.commands(knots, [device(h) for h in hosts])
+        self.assertLessEqual(error, 400)
+        for said, host in zip(found, hosts):
+            self.assertLessEqual(abs(said - (host - hosts[0])), 2 * error)
 
 
 class Report(Case):
