@@ -92,9 +92,13 @@ int32_t clInitLayer(uint32_t n, hu_cl_function **target, uint32_t *n_ours, hu_cl
         return HU_CL_INVALID_VALUE;
     *n_ours = n;
     *ours = target;
-    /* a table that ends before the last function that we replace is one of OpenCL 2.0 at most: nobody has one today */
-    if (is_layer || n < HU_CL_TABLE || !(hu_the_control->wanted & HU_DOOR_OPENCL) || !hu_process_attach())
+    if (is_layer || !(hu_the_control->wanted & HU_DOOR_OPENCL) || !hu_process_attach())
         return HU_CL_SUCCESS;
+    if (n < HU_CL_TABLE) {
+        hu_note("OpenCL is not recorded: its loader knows %u functions, and OpenCL 3.0 has %d; install a newer loader", n,
+                HU_CL_TABLE);
+        return HU_CL_SUCCESS;
+    }
     is_layer = true;
     keep_loaded(target);
     memcpy(hu_cl_next, target, known * sizeof *target);
