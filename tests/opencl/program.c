@@ -207,7 +207,7 @@ static void questions(void)
     cl_queue_properties         list[8];
     cl_command_queue_properties bits;
     cl_command_queue            q = NULL;
-    cl_event                    event, chain;
+    cl_event                    event, chain, gate;
     cl_uint                     references;
     cl_ulong                    time = 77;
     size_t                      n, size = 64;
@@ -247,6 +247,13 @@ static void questions(void)
     NEED(clEnqueueNDRangeKernel(q, tiny, 1, NULL, &size, NULL, 1, &event, &chain));
     NEED(clWaitForEvents(1, &chain));
     printf("fact chain %d\n", chain != event);
+    gate = clCreateUserEvent(context, &code);
+    NEED(code);
+    NEED(clEnqueueNDRangeKernel(q, tiny, 1, NULL, &size, NULL, 1, &gate, &event));
+    NEED(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL));
+    printf("fact waiting-references %u\n", references);
+    NEED(clSetUserEventStatus(gate, CL_COMPLETE));
+    NEED(clFinish(q));
     size = 0;
     printf("fact invalid %d\n", clEnqueueNDRangeKernel(NULL, tiny, 1, NULL, &size, NULL, 0, NULL, NULL));
     printf("fact invalid %d\n", clEnqueueNDRangeKernel(q, tiny, 4, NULL, &size, NULL, 0, NULL, NULL));
