@@ -44,7 +44,7 @@ static const hu_column columns[] = {
 static const hu_table table = {
     .key = "calls", .title = "Runtime and driver calls", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
     .empty = "no calls recorded",
-    .about = "Calls of the CUDA or HIP runtime and driver, summed by name.",
+    .about = "Calls of the CUDA or HIP runtime and driver, or of OpenCL, summed by name.",
 };
 /* clang-format on */
 static const hu_table *const tables[] = {&table};
