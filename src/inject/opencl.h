@@ -29,17 +29,15 @@ typedef struct _cl_program       *hu_cl_program;
 
 /* clang-format off */
 /* C(name, value) behind "CL_" and "HU_CL_". */
-#define HU_CL_CONSTANTS(C)                                                                                       \
-    C(SUCCESS, 0) C(PROFILING_INFO_NOT_AVAILABLE, -7) C(INVALID_VALUE, -30) C(INVALID_QUEUE_PROPERTIES, -35)     \
-    C(COMPLETE, 0) C(DEVICE_TYPE, 0x1000) C(DEVICE_MAX_COMPUTE_UNITS, 0x1002) C(DEVICE_GLOBAL_MEM_SIZE, 0x101f)  \
-    C(DEVICE_PROFILING_TIMER_RESOLUTION, 0x1025) C(DEVICE_NAME, 0x102b) C(DEVICE_PARENT_DEVICE, 0x1042)          \
-    C(DEVICE_TYPE_CPU, 2) C(QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 1) C(QUEUE_PROFILING_ENABLE, 2)                 \
-    C(QUEUE_ON_DEVICE, 4) C(QUEUE_CONTEXT, 0x1090) C(QUEUE_DEVICE, 0x1091) C(QUEUE_PROPERTIES, 0x1093)           \
-    C(QUEUE_PROPERTIES_ARRAY, 0x1098) C(KERNEL_FUNCTION_NAME, 0x1190) C(EVENT_COMMAND_QUEUE, 0x11d0)             \
-    C(EVENT_COMMAND_TYPE, 0x11d1) C(EVENT_REFERENCE_COUNT, 0x11d2) C(EVENT_COMMAND_EXECUTION_STATUS, 0x11d3)     \
-    C(COMMAND_USER, 0x1204) C(PROFILING_COMMAND_QUEUED, 0x1280) C(PROFILING_COMMAND_SUBMIT, 0x1281)              \
-    C(PROFILING_COMMAND_START, 0x1282) C(PROFILING_COMMAND_END, 0x1283) C(IMAGE_ELEMENT_SIZE, 0x1111)            \
-    C(MEM_SIZE, 0x1102) C(LAYER_API_VERSION, 0x4240) C(LAYER_NAME, 0x4241) C(LAYER_API_VERSION_100, 100)
+#define HU_CL_CONSTANTS(C)                                                                                        \
+    C(SUCCESS, 0) C(PROFILING_INFO_NOT_AVAILABLE, -7) C(INVALID_VALUE, -30) C(COMPLETE, 0)                        \
+    C(DEVICE_TYPE, 0x1000) C(DEVICE_MAX_COMPUTE_UNITS, 0x1002) C(DEVICE_GLOBAL_MEM_SIZE, 0x101f)                  \
+    C(DEVICE_PROFILING_TIMER_RESOLUTION, 0x1025) C(DEVICE_NAME, 0x102b) C(DEVICE_PARENT_DEVICE, 0x1042)           \
+    C(QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 1) C(QUEUE_PROFILING_ENABLE, 2) C(QUEUE_ON_DEVICE, 4)                  \
+    C(QUEUE_PROPERTIES, 0x1093) C(QUEUE_PROPERTIES_ARRAY, 0x1098) C(KERNEL_FUNCTION_NAME, 0x1190)                 \
+    C(EVENT_COMMAND_QUEUE, 0x11d0) C(EVENT_REFERENCE_COUNT, 0x11d2) C(EVENT_COMMAND_EXECUTION_STATUS, 0x11d3)     \
+    C(PROFILING_COMMAND_QUEUED, 0x1280) C(IMAGE_ELEMENT_SIZE, 0x1111) C(LAYER_API_VERSION, 0x4240)                \
+    C(LAYER_NAME, 0x4241) C(LAYER_API_VERSION_100, 100)
 
 enum {
 #define C(name, value) HU_CL_##name = (value),
@@ -48,24 +46,24 @@ enum {
 };
 
 /* F(function behind "cl", its place in the table of a layer): those that we replace or call. */
-#define HU_CL_FUNCTIONS(F)                                                                                       \
-    F(GetDeviceInfo, 3) F(CreateContext, 4) F(CreateContextFromType, 5) F(ReleaseContext, 7)                     \
-    F(CreateCommandQueue, 9) F(ReleaseCommandQueue, 11) F(GetCommandQueueInfo, 12)                               \
-    F(SetCommandQueueProperty, 13) F(CreateBuffer, 14) F(CreateProgramWithSource, 26)                            \
-    F(CreateProgramWithBinary, 27) F(BuildProgram, 30) F(CreateKernel, 34) F(GetKernelInfo, 39)                  \
-    F(GetImageInfo, 21) F(GetMemObjectInfo, 20) F(WaitForEvents, 41) F(GetEventInfo, 42) F(RetainEvent, 43)      \
-    F(ReleaseEvent, 44) F(GetEventProfilingInfo, 45) F(Flush, 46) F(Finish, 47) F(EnqueueReadBuffer, 48)         \
-    F(EnqueueWriteBuffer, 49) F(EnqueueCopyBuffer, 50) F(EnqueueReadImage, 51) F(EnqueueWriteImage, 52)          \
-    F(EnqueueCopyImage, 53) F(EnqueueCopyImageToBuffer, 54) F(EnqueueCopyBufferToImage, 55)                      \
-    F(EnqueueMapBuffer, 56) F(EnqueueMapImage, 57) F(EnqueueUnmapMemObject, 58) F(EnqueueNDRangeKernel, 59)      \
-    F(EnqueueTask, 60) F(EnqueueNativeKernel, 61) F(EnqueueMarker, 62) F(EnqueueWaitForEvents, 63)               \
-    F(EnqueueBarrier, 64) F(CreateUserEvent, 84) F(SetUserEventStatus, 85) F(EnqueueReadBufferRect, 86)          \
-    F(EnqueueWriteBufferRect, 87) F(EnqueueCopyBufferRect, 88) F(CompileProgram, 98) F(LinkProgram, 99)          \
-    F(EnqueueFillBuffer, 102) F(EnqueueFillImage, 103) F(EnqueueMigrateMemObjects, 104)                          \
-    F(EnqueueMarkerWithWaitList, 105) F(EnqueueBarrierWithWaitList, 106)                                         \
-    F(CreateCommandQueueWithProperties, 123) F(SVMAlloc, 126) F(SVMFree, 127) F(EnqueueSVMFree, 128)             \
-    F(EnqueueSVMMemcpy, 129) F(EnqueueSVMMemFill, 130) F(EnqueueSVMMap, 131) F(EnqueueSVMUnmap, 132)             \
-    F(CreateProgramWithIL, 138) F(EnqueueSVMMigrateMem, 139) F(GetDeviceAndHostTimer, 140)
+#define HU_CL_FUNCTIONS(F)                                                                                        \
+    F(GetDeviceInfo, 3) F(CreateContext, 4) F(CreateContextFromType, 5) F(ReleaseContext, 7)                      \
+    F(CreateCommandQueue, 9) F(ReleaseCommandQueue, 11) F(GetCommandQueueInfo, 12)                                \
+    F(SetCommandQueueProperty, 13) F(CreateBuffer, 14) F(CreateProgramWithSource, 26)                             \
+    F(CreateProgramWithBinary, 27) F(BuildProgram, 30) F(CreateKernel, 34) F(GetKernelInfo, 39)                   \
+    F(GetImageInfo, 21) F(WaitForEvents, 41) F(GetEventInfo, 42) F(RetainEvent, 43) F(ReleaseEvent, 44)           \
+    F(GetEventProfilingInfo, 45) F(Flush, 46) F(Finish, 47) F(EnqueueReadBuffer, 48) F(EnqueueWriteBuffer, 49)    \
+    F(EnqueueCopyBuffer, 50) F(EnqueueReadImage, 51) F(EnqueueWriteImage, 52) F(EnqueueCopyImage, 53)             \
+    F(EnqueueCopyImageToBuffer, 54) F(EnqueueCopyBufferToImage, 55) F(EnqueueMapBuffer, 56)                       \
+    F(EnqueueMapImage, 57) F(EnqueueUnmapMemObject, 58) F(EnqueueNDRangeKernel, 59) F(EnqueueTask, 60)            \
+    F(EnqueueNativeKernel, 61) F(EnqueueMarker, 62) F(EnqueueWaitForEvents, 63) F(EnqueueBarrier, 64)             \
+    F(CreateUserEvent, 84) F(SetUserEventStatus, 85) F(EnqueueReadBufferRect, 86) F(EnqueueWriteBufferRect, 87)   \
+    F(EnqueueCopyBufferRect, 88) F(CompileProgram, 98) F(LinkProgram, 99) F(EnqueueFillBuffer, 102)               \
+    F(EnqueueFillImage, 103) F(EnqueueMigrateMemObjects, 104) F(EnqueueMarkerWithWaitList, 105)                   \
+    F(EnqueueBarrierWithWaitList, 106) F(CreateCommandQueueWithProperties, 123) F(SVMAlloc, 126) F(SVMFree, 127)  \
+    F(EnqueueSVMFree, 128) F(EnqueueSVMMemcpy, 129) F(EnqueueSVMMemFill, 130) F(EnqueueSVMMap, 131)               \
+    F(EnqueueSVMUnmap, 132) F(CreateProgramWithIL, 138) F(EnqueueSVMMigrateMem, 139)                              \
+    F(GetDeviceAndHostTimer, 140)
 /* clang-format on */
 
 enum {
@@ -85,13 +83,11 @@ extern hu_cl_function *hu_cl_next[HU_CL_MOST]; /* the table below ours */
 
 /* opencl_queues.c */
 typedef struct {
-    hu_cl_queue   handle; /* NULL: free */
-    hu_cl_context context;
-    hu_cl_device  of;
-    uint32_t      number, device; /* from 1; place in hu_opencl_facts.devices */
-    bool          is_unordered, is_profiled /* so that there are times */, is_ours /* we asked for them, not the program */;
-    uint32_t      n_properties;
-    uint64_t      properties[17]; /* as the program gave them, with the 0 behind them; n_properties 0: a plain number */
+    hu_cl_queue handle;         /* NULL: free */
+    uint32_t    number, device; /* from 1; place in hu_opencl_facts.devices */
+    bool        is_unordered, is_profiled /* so that there are times */, is_ours /* we asked for them, not the program */;
+    uint32_t    n_properties;
+    uint64_t    properties[17]; /* as the program gave them, with the 0 behind them; n_properties 0: a plain number */
 } hu_cl_queue_facts;
 
 bool hu_cl_queue_find(hu_cl_queue queue, hu_cl_queue_facts *out);

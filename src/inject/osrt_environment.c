@@ -4,8 +4,8 @@
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
  * LD_PRELOAD, the ways in for NVTX, CUDA, NCCL and OpenCL.  In front of us goes the sanitizer of a program that needs it to
- * be first, and of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything
- * where the user has set HOLDUP_FOLLOW=0.
+ * be first, and of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is
+ * everything where the user has set HOLDUP_FOLLOW=0.
  *
  * Behind the library of Nsight Systems we stand last.  While it is loaded, it writes its own functions into the symbol table
  * of the C library.  Found after that, they would be what our wrappers call; they take locks by way of our wrappers, and a

@@ -39,7 +39,7 @@
     W(DTYPE, "dtype") W(IN_ELEMENTS, "In msg nelems") W(OUT_ELEMENTS, "Out msg nelems") W(GROUP_SIZE, "Group size")    \
     W(GROUP_NAME, "Process Group Name") W(GROUP_DESCRIPTION, "Process Group Description") W(SEQUENCE, "Seq")           \
     W(SOURCE_RANK, "Src Rank") W(TARGET_RANK, "Dst Rank") W(COMM_RANK, "comm_rank") W(RECORDED, "recorded")            \
-    W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(SUBMITTED, "submitted") W(CL_QUEUED, "queued (device ns)")  \
+    W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(CL_QUEUED, "queued (device ns)")                          \
     W(CL_SUBMITTED, "submitted (device ns)") W(CL_STARTED, "started (device ns)") W(CL_ENDED, "ended (device ns)")     \
     W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")               \
     W(QUEUE_BARRIER, "Queue Barrier")
