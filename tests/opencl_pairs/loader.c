@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loader.c - threads make batches, the main thread takes them one by one and gives them to the device.
+ *
+ *     storage N    N threads ask a storage that answers after 9 ms (they sleep)
+ *     slow         one thread decodes each sample by a formula, some 8 ms for a batch
+ *     table        one thread looks up in a table what the formula gives
+ *     hidden       as slow, and the kernel takes longer than the decoding: the batch is always there
+ *     hidden-table the same, looked up
+ *
+ * One thread of the device next to those of the host. A queue of two batches for each thread. */
+#include "pair.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    ITEMS = 16 * PAIR_LANES,
+    ROUNDS = 3000,
+    HIDDEN_ROUNDS = 9500,
+    DECODE_ROUNDS = 5500,
+    STORAGE_NS = 9 * 1000 * 1000,
+    PLACES = 8,
+    VALUES = 256
+};
+
+/* Batch n lies at place n % PLACES; `made` and `taken` count batches, and threads make them in order. */
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t  filled, freed;
+    uint32_t        batch[PLACES][ITEMS];
+    bool            ready[PLACES];
+    int             begun, taken, end, places;
+    uint32_t        table[VALUES]; /* what the formula makes of each value */
+    bool            sleeps, computes;
+} loader;
+
+/* Makes a batch: the same numbers in any way. */
+static void make(const loader *l, int number, uint32_t *batch)
+{
+    const struct timespec wait = {0, STORAGE_NS};
+
+    if (l->sleeps)
+        nanosleep(&wait, NULL);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        const uint32_t sample = ((uint32_t)number * 7 + i) % VALUES;
+
+        batch[i] = l->computes ? pair_host_work(sample, DECODE_ROUNDS) : l->table[sample];
+    }
+}
+
+static void *work(void *argument)
+{
+    loader *const l = argument;
+
+    for (;;) {
+        int number;
+
+        pthread_mutex_lock(&l->lock);
+        while (l->begun < l->end && l->begun >= l->taken + l->places)
+            pthread_cond_wait(&l->freed, &l->lock);
+        number = l->begun++;
+        pthread_mutex_unlock(&l->lock);
+        if (number >= l->end)
+            return NULL;
+        make(l, number, l->batch[number % PLACES]);
+        pthread_mutex_lock(&l->lock);
+        l->ready[number % PLACES] = true;
+        pthread_cond_signal(&l->filled);
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
+/* The next batch; it stays until give_back(). */
+static const uint32_t *take(loader *l)
+{
+    const int place = l->taken % PLACES;
+
+    holdup_phase_push(HOLDUP_PHASE_DATA);
+    pthread_mutex_lock(&l->lock);
+    while (!l->ready[place])
+        pthread_cond_wait(&l->filled, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+    holdup_phase_pop();
+    return l->batch[place];
+}
+
+static void give_back(loader *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->ready[l->taken % PLACES] = false;
+    l->taken++;
+    pthread_cond_broadcast(&l->freed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+int main(int argc, char **argv)
+{
+    static pair   p;
+    static loader l = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER};
+    static uint32_t results[ITEMS];
+    pthread_t       thread[4];
+    cl_mem          in, out;
+    cl_kernel       kernel;
+    uint32_t        rounds, last = 0;
+    int             threads;
+
+    pair_open(&p, argc, argv, "1", 160);
+    threads = argc > 3 ? atoi(argv[3]) : 1;
+    if (threads < 1 || threads > 4)
+        pair_fail("threads", threads);
+    kernel = pair_kernel(&p);
+    in = pair_buffer(&p, sizeof results);
+    out = pair_buffer(&p, sizeof results);
+    rounds = strncmp(p.word, "hidden", 6) == 0 ? HIDDEN_ROUNDS : ROUNDS;
+    l.sleeps = strcmp(p.word, "storage") == 0;
+    l.computes = strcmp(p.word, "slow") == 0 || strcmp(p.word, "hidden") == 0;
+    for (uint32_t i = 0; i < VALUES; i++)
+        l.table[i] = pair_host_work(i, DECODE_ROUNDS);
+    l.end = p.steps + PAIR_WARM_UP;
+    l.places = 2 * threads;
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, work, &l) != 0)
+            pair_fail("pthread_create", i);
+    for (int i = -PAIR_WARM_UP; i < p.steps; i++) {
+        const uint32_t *batch;
+
+        pair_step(&p, i);
+        batch = take(&l);
+        last = batch[ITEMS / 2];
+        PAIR_OK(clEnqueueWriteBuffer(p.queue, in, CL_FALSE, 0, sizeof results, batch, 0, NULL, NULL));
+        pair_churn(p.queue, kernel, in, out, (uint32_t)i, rounds, 1, ITEMS, 0, NULL);
+        PAIR_OK(clEnqueueReadBuffer(p.queue, out, CL_FALSE, 0, sizeof results, results, 0, NULL, NULL));
+        PAIR_OK(clFinish(p.queue));
+        give_back(&l);
+        pair_add(&p, results, ITEMS);
+    }
+    pair_step(&p, p.steps);
+    for (int i = 0; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    return pair_close(&p, results[ITEMS / 2], pair_churned(last, (uint32_t)p.steps - 1, rounds));
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants one cause at a time in a program of OpenCL, removes it, and compares the gain with holdup's prediction.
+
+    python3 -m tests.opencl_pairs.run --holdup build/holdup --out DIR [--only NAME] [--calm SECONDS] [--keep]
+
+The device is a CPU (PoCL), its timeline a real one. Both arms run by turns without a recorder: that is the truth. Then the arm with the cause is
+recorded, and the report's finding is compared with it. Needs a C compiler, the headers and the loader of OpenCL, and PoCL; eight minutes.
+
+--calm waits for a machine that does nothing else, so long at most for each pair. --keep replaces tests/data/opencl_pairs, from which
+docs/accuracy.md has its section, and that section.
+"""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+from tests.opencl_pairs import page
+from tests.pairs import measure, quiet
+from tests.recorder import environment
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ROUNDS = 7
+MOST_ROUNDS = 14        # rounds that others disturbed are run again, and the calmest ROUNDS are kept
+TAKES = 3               # recordings, of which the one nearest to the measured step is kept: others use this machine too
+STEPS = 160
+PERIOD = 4              # steps that are averaged: four threads deliver four batches at a time
+TIMEOUT_S = 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One program and its two arms.
+
+    `expects` are the ids of findings that name the cause; (): nothing is planted, and no finding may promise more than
+    measure.NULL_PCT. `edit` is what `holdup whatif` is asked where no finding has this remedy; then the findings are those
+    of a program in which nothing else is wrong.
+    """
+    name: str
+    what: str
+    program: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    expects: tuple[str, ...] = ()
+    edit: str | None = None
+    recorded_steps: int = STEPS     # fewer where a step has thousands of commands
+
+
+PAIRS = [
+    Pair("two-queues", "copy, kernel and clFinish in one queue -> the next batch travels on a second queue", "two_queues",
+         ("serial",), ("overlapped",), ("copy-bound", "poor-overlap")),
+    Pair("blocking-read", "blocking read, then work of the host -> reads do not block", "blocking_read", ("blocking",), ("nonblocking",),
+         ("host-sync",)),
+    Pair("tiny-kernels", "1000 launches of 64 work-items -> one", "tiny_kernels", ("many",), ("one",), ("launch-bound",), recorded_steps=24),
+    Pair("host-work", "the host prepares before it launches -> while kernels run", "host_work", ("between",), ("behind",), ("host-work", "host-sync")),
+    Pair("loader-waits", "one loader thread waits 9 ms for each batch -> four", "loader", ("storage", "1"), ("storage", "4"),
+         ("data-loading", "sleep")),
+    Pair("loader-computes", "a loader thread decodes by a formula -> by a table", "loader", ("slow",), ("table",), ("data-loading",)),
+    Pair("finishes", "clFinish after each of 40 kernels -> after the last", "finishes", ("each",), ("once",), ("host-sync",)),
+    Pair("small-writes", "2048 copies of 1 kB -> one of 2 MB", "small_writes", ("many",), ("one",), ("copy-bound", "launch-bound"), recorded_steps=24),
+    Pair("slow-kernel", "kernel `walk` -> `leap`, the same in a quarter of the rounds", "slow_kernel", ("slow",), ("fast",), edit="kernel:walkx4"),
+    Pair("null-flush", "no clFlush -> after each launch", "host_work", ("behind",), ("flushed",)),
+    Pair("null-queue", "one queue -> two, of a device that runs one kernel at a time", "host_work", ("behind",), ("spread",)),
+    Pair("decoy-loader", "a loader slower than `loader-computes`'s, but faster than the kernel -> a table", "loader", ("hidden",), ("hidden-table",)),
+    Pair("decoy-finish", "one long clFinish in each step -> none, the device being busy", "finishes", ("once",), ("behind",)),
+    Pair("decoy-copies", "copies that a second queue hides -> none", "two_queues", ("overlapped",), ("resident",)),
+]
+
+
+def build(folder: pathlib.Path) -> None:
+    """All programs; says what is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sorted({pair.program for pair in PAIRS}):
+        subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", "-o", folder / name,
+                        HERE / f"{name}.c", "-lOpenCL", "-lpthread"], check=True, capture_output=True, text=True)
+
+
+def missing() -> str:
+    """Why nothing can run here; empty where it can."""
+    if not shutil.which("cc"):
+        return "no C compiler"
+    probe = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main(void) { cl_uint n = 0; clGetPlatformIDs(0, 0, &n); return 0; }\n"
+    done = subprocess.run(["cc", "-x", "c", "-o", "/dev/null", "-", "-lOpenCL"], input=probe, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return "no headers or no loader of OpenCL (Debian: opencl-headers, ocl-icd-opencl-dev)"
+    if not list(pathlib.Path("/etc/OpenCL/vendors").glob("*pocl*")):
+        return "no PoCL (Debian: pocl-opencl-icd)"
+    return ""
+
+
+def command(folder: pathlib.Path, pair: Pair, arm: tuple[str, ...], steps: int) -> list[str]:
+    return [str(folder / pair.program), arm[0], str(steps), *arm[1:]]
+
+
+def surroundings(folder: pathlib.Path) -> dict[str, str]:
+    """PoCL keeps what it compiles below the folder."""
+    (folder / "cache").mkdir(exist_ok=True)
+    return environment(POCL_CACHE_DIR=str(folder / "cache"))
+
+
+def turn(folder: pathlib.Path, pair: Pair, arm: tuple[str, ...], steps: int = STEPS) -> dict[str, Any]:
+    """One run without a recorder, with what others did meanwhile."""
+    begun, stolen = quiet.mark(), steal_s()
+    done = subprocess.run(command(folder, pair, arm, steps), capture_output=True, text=True, check=True, env=surroundings(folder), timeout=TIMEOUT_S)
+    ended = quiet.mark()
+    said = json.loads(done.stdout)
+    return {**said, "others_pct": quiet.others_pct(begun, ended), "steal_pct": 100.0 * (steal_s() - stolen) / (ended.wall - begun.wall)}
+
+
+def steal_s() -> float:
+    """Time that another machine had our cores."""
+    return int(pathlib.Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def calm(seconds: float) -> None:
+    """Returns when others use little, or when the time is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = quiet.mark()
+        time.sleep(1.0)
+        if quiet.others_pct(begun, quiet.mark()) < quiet.OTHERS_PCT:
+            return
+
+
+def rounds_of(folder: pathlib.Path, pair: Pair, rounds: int) -> list[dict[str, dict[str, Any]]]:
+    """Both arms by turns; of more rounds than needed, those in which others ran least. The choice looks at nothing else."""
+    for arm in (pair.before, pair.after):
+        turn(folder, pair, arm, 2 * PERIOD)         # PoCL compiles now
+    taken: list[dict[str, dict[str, Any]]] = []
+    most = MOST_ROUNDS if rounds > 1 else 1
+
+    def disturbed(both: dict[str, dict[str, Any]]) -> float:
+        return max(said["others_pct"] for said in both.values())
+
+    while len(taken) < most and sum(disturbed(both) < 2 * quiet.OTHERS_PCT for both in taken) < rounds:
+        taken.append({"before": turn(folder, pair, pair.before), "after": turn(folder, pair, pair.after)})
+    if len({said["sum"] for both in taken for said in both.values()}) != 1:
+        raise RuntimeError(f"{pair.name}: the two arms computed different results")
+    return sorted(taken, key=disturbed)[:rounds]
+
+
+def record(folder: pathlib.Path, pair: Pair, holdup: pathlib.Path, before_ms: float, takes: int = TAKES) -> tuple[pathlib.Path, float]:
+    """The recording whose step is nearest to the measured one, and its step by the program's own clock, ms."""
+    found: list[tuple[float, pathlib.Path, float]] = []
+    for take in range(takes):
+        trace = folder / f"{pair.name}-{take}.pftrace"
+        done = subprocess.run([str(holdup), "run", "-q", "-f", "-o", str(trace), "--", *command(folder, pair, pair.before, pair.recorded_steps)],
+                              capture_output=True, text=True, check=False, env=surroundings(folder), timeout=TIMEOUT_S)
+        if done.returncode != 0:
+            raise RuntimeError(f"{pair.name}: holdup run ended with {done.returncode}: {done.stderr.strip()}")
+        said = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('{"steps"')))
+        step_ms = said["ms"] / said["steps"]
+        found.append((abs(step_ms - before_ms), trace, step_ms))
+    _, best, step_ms = min(found)
+    kept = folder / f"{pair.name}.pftrace"
+    best.replace(kept)
+    for _, trace, _ in found:
+        trace.unlink(missing_ok=True)
+    return kept, step_ms
+
+
+def run_pair(folder: pathlib.Path, pair: Pair, holdup: pathlib.Path | None, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Truth, recording and prediction of one pair."""
+    load = os.getloadavg()[0]
+    taken = rounds_of(folder, pair, rounds)
+    times = {arm: [both[arm]["step_ms"] for both in taken] for arm in ("before", "after")}
+    truth = measure.gain(times["before"], times["after"], PERIOD)
+    entry = {"what": pair.what, "edit": pair.edit, "load_average": load,
+             "others_pct": statistics.fmean(said["others_pct"] for both in taken for said in both.values()),
+             "steal_pct": statistics.fmean(said["steal_pct"] for both in taken for said in both.values()),
+             "cores": {arm: statistics.median((both[arm]["user_ms"] + both[arm]["sys_ms"]) / both[arm]["ms"] for both in taken) for arm in times},
+             "median_step_ms": {arm: [statistics.median(steps) for steps in times[arm]] for arm in times}}
+    said, why, recorded, trace = None, "", None, None
+    if holdup is not None:
+        trace, recorded = record(folder, pair, holdup, statistics.fmean(step for steps in times["before"] for step in steps))
+        said, why = measure.explain(holdup, trace)
+    prediction = predict(holdup, trace, pair, said)
+    return {**measure.row(pair.name, pair.expects, truth, prediction, why), **entry, "recorded_step_ms": recorded, "trace": trace.name if trace else None}
+
+
+def predict(holdup: pathlib.Path | None, trace: pathlib.Path | None, pair: Pair, said: dict[str, Any] | None) -> measure.Prediction:
+    """The finding that names the cause, or the price of the pair's edit."""
+    read = measure.read_report(said, pair.expects)
+    if pair.edit is None or trace is None:
+        return read
+    price = measure.read_edit(holdup, trace, pair.edit)
+    return dataclasses.replace(price, top=read.top, top_pct=read.top_pct, right=read.right)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--holdup", type=pathlib.Path, help="the program whose predictions are checked; none: truth only")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--only", action="append", help="one pair; may be given again")
+    parser.add_argument("--quick", action="store_true", help="one round: does everything run?  Its figures mean nothing")
+    parser.add_argument("--calm", type=float, default=0.0, metavar="SECONDS", help="wait so long, at most, for an idle machine before each pair")
+    parser.add_argument("--keep", action="store_true", help="replace tests/data/opencl_pairs and the section of docs/accuracy.md")
+    options = parser.parse_args()
+    why = missing()
+    if why:
+        print(f"opencl_pairs: {why}", file=sys.stderr)
+        return 1
+    chosen = [pair for pair in PAIRS if not options.only or pair.name in options.only]
+    if not chosen:
+        parser.error("no such pair; there are " + ", ".join(pair.name for pair in PAIRS))
+    folder = options.out.resolve()
+    build(folder)
+    holdup = options.holdup.resolve() if options.holdup else None
+    about = {"date": datetime.date.today().isoformat(), "machine": page.machine(), "kernel": platform.release(), "cores": os.cpu_count(),
+             "rounds": 1 if options.quick else ROUNDS, "steps": STEPS, "bootstrap": {"draws": measure.DRAWS, "seed": measure.SEED}}
+    rows: list[dict[str, Any]] = []
+    for pair in chosen:
+        calm(options.calm)
+        print(f"{pair.name}: {pair.what}", file=sys.stderr, flush=True)
+        rows.append(run_pair(folder, pair, holdup, 1 if options.quick else ROUNDS))
+        (folder / "pairs.json").write_text(json.dumps({"about": about, "pairs": rows}, indent=1, ensure_ascii=False) + "\n")
+    print("\n".join(page.table(rows)))
+    if options.keep:
+        page.keep(folder, about, rows)
+        page.replace_section(holdup)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
