@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { ITEMS = 16 * PAIR_LANES, KERNELS = 3, ROUNDS = 1500, HOST_ROUNDS = 2500 * 1000 };
+enum { ITEMS = 16 * PAIR_LANES, KERNELS = 3, ROUNDS = 3000, HOST_ROUNDS = 5000 * 1000 };
 
 /* What the kernels of step i add to their input. */
 static uint32_t prepare(int i)

@@ -4,7 +4,8 @@
  *     PROGRAM WORD [STEPS]        WORD chooses the arm; prints one line of JSON: time, CPU time, steps, a sum of all results
  *
  * A CPU is the device, and the host computes on the same cores: each program says how many threads the device gets, so that
- * host and device fit next to each other on two cores. Warm-up steps come first (PoCL compiles a kernel when it first runs). */
+ * host and device fit next to each other on two cores. PoCL's threads stay on the first cores (POCL_AFFINITY), the host's on the
+ * last one: a scheduler that puts both on one core, now and then, would be measured instead of the cause. Warm-up steps come first (PoCL compiles a kernel when it first runs). */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -14,6 +15,7 @@
 #include <holdup_annotate.h>
 
 #include <CL/cl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +152,21 @@ __attribute__((unused)) static uint32_t pair_host_work(uint32_t seed, uint32_t r
     return result;
 }
 
+/* This thread, and those that it starts, on the last core that there is. */
+__attribute__((unused)) static void pair_pin(void)
+{
+    cpu_set_t all, one;
+    size_t    last = 0;
+
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        last = CPU_ISSET(i, &all) ? i : last;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    (void)sched_setaffinity(0, sizeof one, &one);
+}
+
 /* The device with `threads` threads, a context, one queue, and the arm of the command line. */
 __attribute__((unused)) static void pair_open(pair *p, int argc, char **argv, const char *threads, int steps)
 {
@@ -157,7 +174,8 @@ __attribute__((unused)) static void pair_open(pair *p, int argc, char **argv, co
     cl_platform_id platform;
     cl_int         code;
 
-    setenv("POCL_MAX_PTHREAD_COUNT", threads, 1); /* PoCL's name for it; other platforms ignore it */
+    setenv("POCL_MAX_PTHREAD_COUNT", threads, 1); /* other platforms ignore both */
+    setenv("POCL_AFFINITY", "1", 1);
     p->word = argc > 1 ? argv[1] : "";
     p->steps = argc > 2 ? atoi(argv[2]) : steps;
     if (p->steps < 1 || p->steps > PAIR_MOST_STEPS)
@@ -170,6 +188,7 @@ __attribute__((unused)) static void pair_open(pair *p, int argc, char **argv, co
     p->program = clCreateProgramWithSource(p->context, 1, &source, NULL, &code);
     PAIR_OK(code);
     PAIR_OK(clBuildProgram(p->program, 1, &p->device, "", NULL, NULL));
+    pair_pin();
 }
 
 /* Adds the process's CPU time until now. */

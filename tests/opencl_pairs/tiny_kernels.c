@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PARTS = 1000, ITEMS = PARTS * PAIR_LANES, ROUNDS = 40 };
+enum { PARTS = 1000, ITEMS = PARTS * PAIR_LANES, ROUNDS = 60 };
 
 /* `items` at the place `from` of both buffers, each a launch. */
 static void launch(pair *p, cl_kernel kernel, cl_mem in, cl_mem out, int i, int parts)
