@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
@@ -24,6 +24,7 @@ help:
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make exam        430 jobs simulated apart from the program; writes docs/exam.md'
 	@echo 'make exam-run    56 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
+	@echo 'make pairs-opencl  14 pairs of OpenCL programs on PoCL, on an idle machine (8 minutes); writes its part of docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
@@ -108,6 +109,9 @@ exam-run: build
 	@python3 -m tests.exam_run.board --holdup $(BUILD)/holdup --markdown $(BUILD)/exam-run.md
 	@(echo '<!-- SPDX-License-Identifier: Apache-2.0; written by `make exam-run`, not by hand -->'; echo '# The exam of the recorder'; \
 	  echo; cat $(BUILD)/exam-run.md) >docs/exam_run.md
+
+pairs-opencl: build
+	@python3 -m tests.opencl_pairs.run --holdup $(BUILD)/holdup --out $(BUILD)/pairs-opencl --calm 60 --keep
 
 fuzz:
 	@scripts/setup --quiet fuzz

@@ -2,6 +2,7 @@
 """What was kept of the OpenCL pairs, as a section of docs/accuracy.md: the truth as it was measured, the prediction of the program of today."""
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import pathlib
@@ -13,10 +14,11 @@ from tests.pairs import measure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests/data/opencl_pairs"
+MOST_BYTES = 128 << 10      # of a recording that is kept
 DOCUMENT = ROOT / "docs/accuracy.md"
 TITLE = "## OpenCL on a CPU, before and after"
 FOLLOWS = "## Real traces, replayed"        # the section behind it
-HEAD = ("pair", "cause -> without it", "step, ms", "achieved, %", "predicted, %", "off by", "in interval", "said first", "right", "recorded, % slower", "others, %")
+HEAD = ("pair", "cause -> without it", "step, ms", "achieved, %", "predicted, %", "off by", "in interval", "said first", "right", "recorded, % slower")
 
 
 def machine() -> str:
@@ -25,24 +27,30 @@ def machine() -> str:
     return found[1].strip() if found else "unknown processor"
 
 
+def span(of: dict[str, Any]) -> str:
+    """A gain with its interval; an interval without a point is one, too."""
+    if of["high"] is None:
+        return measure.UNKNOWN
+    return f"{measure.number(of['pct'])} [{of['low']:.1f} … {of['high']:.1f}]"
+
+
 def cells(row: dict[str, Any]) -> list[str]:
     truth, said, error = row["truth"], row["prediction"], row["error_points"]
-    achieved = f"{truth['pct']:.1f} [{truth['low']:.1f} … {truth['high']:.1f}]"
-    predicted = inside = measure.UNKNOWN
-    if said["pct"] is not None:
-        predicted = f"{said['pct']:.1f} [{said['low']:.1f} … {said['high']:.1f}]"
-        inside = "yes" if overlaps(row) else "no"
-    first = f"{said['top']} ({measure.number(said['top_pct'])})" if said["top"] else "nothing"
+    first = said["top"] or "nothing"
+    if said["top"] and said["top_pct"] is not None:
+        first += f" {said['top_pct']:.1f}"
     slower = measure.UNKNOWN
     if row["recorded_step_ms"]:
         slower = f"{100.0 * (row['recorded_step_ms'] / truth['before'] - 1.0):+.0f}"
-    return [row["pair"], row["what"], f"{truth['before']:.2f} -> {truth['after']:.2f}", achieved, predicted, measure.number(error and abs(error)), inside,
-            first, {True: "yes", False: "no", None: measure.UNKNOWN}[said["right"]], slower, f"{row['others_pct']:.0f}"]
+    return [row["pair"], row["what"], f"{truth['before']:.2f} -> {truth['after']:.2f}", span(truth), span(said),
+            measure.number(None if error is None else abs(error)), {True: "yes", False: "no", None: measure.UNKNOWN}[is_inside(row)], first,
+            {True: "yes", False: "no", None: measure.UNKNOWN}[said["right"]], slower]
 
 
-def overlaps(row: dict[str, Any]) -> bool:
-    """Whether the predicted interval holds a gain that the measurement allows."""
-    return row["prediction"]["low"] <= row["truth"]["high"] and row["truth"]["low"] <= row["prediction"]["high"]
+def is_inside(row: dict[str, Any]) -> bool | None:
+    """Whether the predicted interval holds a gain that the measurement allows; None: nothing is predicted."""
+    said, truth = row["prediction"], row["truth"]
+    return None if said["high"] is None else bool(said["low"] <= truth["high"] and truth["low"] <= said["high"])
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
@@ -50,29 +58,50 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD), *("| " + " | ".join(cells(row)) + " |" for row in rows), ""]
     planted = [row for row in rows if row["expects"] or row["edit"]]
     errors = [abs(row["error_points"]) for row in planted if row["error_points"] is not None]
+    silent = [abs(row["truth"]["pct"]) for row in planted if row["error_points"] is None]
+    inside = [is_inside(row) for row in planted if is_inside(row) is not None]
     named = [row["prediction"]["right"] for row in planted if row["expects"] and row["prediction"]["right"] is not None]
     nulls = [row["prediction"]["right"] for row in rows if not row["expects"] and row["prediction"]["right"] is not None]
-    if named or nulls:
-        inside = [overlaps(row) for row in planted if row["error_points"] is not None]
-        mean = f"Mean absolute error {statistics.fmean(errors):.1f} points over {len(errors)} pairs" if errors else "No gain predicted"
-        lines.append(f"{mean}; {sum(inside)} of {len(inside)} in the interval; {sum(named)} of {len(named)} causes named first; "
-                     f"{sum(nulls)} of {len(nulls)} programs without such a cause are promised nothing.")
+    if not named and not nulls:
+        return [*lines, f"{len(rows)} pairs measured; no predictions to compare with."]
+    if errors:
+        lines.append(f"Mean absolute error {statistics.fmean(errors):.1f} points over {len(errors)} pairs; "
+                     f"{statistics.fmean(errors + silent):.1f} over {len(errors + silent)}, no point counting as 0.")
+    lines.append(f"{sum(map(bool, inside))} of {len(inside)} gains in the interval; {sum(named)} of {len(named)} causes named first; "
+                 f"{sum(nulls)} of {len(nulls)} programs without one promised nothing.")
     return lines
 
 
 def keep(folder: pathlib.Path, about: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Replaces what is kept of these pairs, and the section; the others stay as they are."""
+    """Replaces what is kept of these pairs; the others stay as they are. Of a large recording only the prediction is kept."""
     KEPT.mkdir(parents=True, exist_ok=True)
     file = KEPT / "truth.json"
     old = json.loads(file.read_text())["pairs"] if file.exists() else {}
     for row in rows:
-        if not row["trace"]:
-            continue
-        packed = KEPT / f"{row['pair']}.pftrace.gz"
-        packed.write_bytes(gzip.compress((folder / row["trace"]).read_bytes(), 9, mtime=0))
-        old[row["pair"]] = {**{k: v for k, v in row.items() if k not in ("pair", "prediction", "error_points", "note")}, "trace": packed.name,
-                            "date": about["date"]}
+        packed = gzip.compress((folder / row["trace"]).read_bytes(), 9, mtime=0)
+        name = f"{row['pair']}.pftrace.gz" if len(packed) <= MOST_BYTES else None
+        (KEPT / f"{row['pair']}.pftrace.gz").unlink(missing_ok=True)
+        if name:
+            (KEPT / name).write_bytes(packed)
+        old[row["pair"]] = {**row, "trace": name}
     file.write_text(json.dumps({"about": about, "pairs": old}, indent=1, ensure_ascii=False) + "\n")
+
+
+def again(holdup: pathlib.Path, row: dict[str, Any]) -> dict[str, Any]:
+    """The row with the prediction of this program, where the trace was kept."""
+    if not row["trace"]:
+        return row
+    said, why = measure.explain(holdup, KEPT / row["trace"])
+    return {**row, **measure.row(row["pair"], row["expects"], measure.Gain(**row["truth"]), predict(holdup, KEPT / row["trace"], row, said), why)}
+
+
+def predict(holdup: pathlib.Path | None, trace: pathlib.Path, row: dict[str, Any], said: dict[str, Any] | None) -> measure.Prediction:
+    """The finding that names the cause, or the price of the pair's edit."""
+    read = measure.read_report(said, row["expects"])
+    if not row["edit"]:
+        return read
+    price = measure.read_edit(holdup, trace, row["edit"])
+    return dataclasses.replace(price, top=read.top, top_pct=read.top_pct, right=read.right)
 
 
 def section(holdup: pathlib.Path) -> list[str]:
@@ -81,35 +110,31 @@ def section(holdup: pathlib.Path) -> list[str]:
     if not file.exists():
         return []
     known = json.loads(file.read_text())
-    about, rows = known["about"], []
-    for name, pair in known["pairs"].items():
-        trace = KEPT / pair["trace"]
-        said, why = measure.explain(holdup, trace)
-        read = measure.read_report(said, pair["expects"] or ())
-        if pair["edit"]:
-            price = measure.read_edit(holdup, trace, pair["edit"])
-            read = measure.Prediction(price.id, price.pct, price.low, price.high, read.top, read.top_pct, read.right)
-        rows.append({**pair, **measure.row(name, pair["expects"], measure.Gain(**pair["truth"]), read, why)})
-    loads = [pair["load_average"] for pair in known["pairs"].values()]
-    steal = max(pair["steal_pct"] for pair in known["pairs"].values())
+    about, rows = known["about"], [again(holdup, row) for row in known["pairs"].values()]
+    large = [row["pair"] for row in rows if not row["trace"]]
+    loads = [row["load_average"] for row in rows]
+    others = [row["others_pct"] for row in rows]
+    before = f", which ran before others (nice {about['nice']})" if about["nice"] < 0 else ""
     notes = (KEPT / "notes.md").read_text().splitlines() if (KEPT / "notes.md").exists() else []
     return [
         TITLE, "",
-        f"Programs of OpenCL on PoCL, whose device is this CPU: {about['cores']} cores of {about['machine']}, {about['date']}",
-        f"(`python3 -m tests.opencl_pairs.run`). Each arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each; the calmest",
-        "rounds count. The arm with the cause was then recorded by `holdup run`, and is kept in `tests/data/opencl_pairs`. *Achieved* with",
-        "its 95 % interval; *in interval*: the two intervals meet; *right*: the first finding names the cause, or, where none is planted,",
-        f"none promises more than {measure.NULL_PCT:.0f} %; *others*: of one core, what other processes used meanwhile. Load average {min(loads):.1f} to {max(loads):.1f},",
-        f"steal at most {steal:.1f} % of a core. Target: 5 points.", "",
-        *table(rows), "", *notes, *([""] if notes else []),
+        f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`make pairs-opencl`). Each",
+        f"arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
+        "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's; *in interval*: the two meet. *Right*: the first finding names",
+        f"the cause; where none is planted, no finding promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. The programs take no more than the two cores",
+        f"and stay on them{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
+        f"meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",
+        *table(rows), "",
+        *([f"The recordings of {', '.join(large)} are too large to keep: their predictions are of that day.", ""] if large else []),
+        *notes, *([""] if notes else []),
     ]
 
 
-def replace_section(holdup: pathlib.Path, document: pathlib.Path = DOCUMENT) -> None:
+def replace_section(lines: list[str], document: pathlib.Path = DOCUMENT) -> None:
     """Writes the section into the document, before the section that follows it or where it was."""
     text = document.read_text()
     begin = text.find(TITLE)
     if begin < 0:
         begin = text.index(FOLLOWS)
     end = text.index(FOLLOWS, begin)
-    document.write_text(text[:begin] + "\n".join(section(holdup)) + "\n" + text[end:])
+    document.write_text(text[:begin] + "\n".join(lines) + "\n" + text[end:])

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.opencl_pairs import page as opencl_pairs
 from tests.scoreboard import real
 from tests.scoreboard.job import run, step_ns
 from tests.scoreboard.kineto import write
@@ -419,6 +420,7 @@ def document(rows: list[Row], count: int, holdup: str) -> str:
         "Decoys: " + "; ".join(f"{d} (tempts to {', '.join(ids)})" for d, ids in DECOYS.items()) + ".",
         "",
         *real.pairs(holdup),
+        *opencl_pairs.section(Path(holdup)),
         *real.replays(holdup),
         "## Again",
         "",
