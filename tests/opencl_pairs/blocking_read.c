@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     cl_event        read[2] = {NULL, NULL};
     bool            blocks;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     blocks = strcmp(p.word, "blocking") == 0;
     kernel = pair_kernel(&p);
     in = pair_buffer(&p, sizeof results[0]);

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     cl_kernel       kernel;
     bool            each;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     each = strcmp(p.word, "each") == 0;
     kernel = pair_kernel(&p);
     buffer[0] = pair_buffer(&p, sizeof results);

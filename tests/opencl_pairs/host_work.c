@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     cl_command_queue other;
     cl_kernel        kernel;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     kernel = pair_kernel(&p);
     other = strcmp(p.word, "spread") == 0 ? pair_queue(&p) : p.queue;
     in = pair_buffer(&p, sizeof results[0]);

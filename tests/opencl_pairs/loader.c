@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     uint32_t        rounds, last = 0;
     int             threads;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     threads = argc > 3 ? atoi(argv[3]) : 1;
     if (threads < 1 || threads > 4)
         pair_fail("threads", threads);

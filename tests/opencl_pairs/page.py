@@ -114,15 +114,15 @@ def section(holdup: pathlib.Path) -> list[str]:
     large = [row["pair"] for row in rows if not row["trace"]]
     loads = [row["load_average"] for row in rows]
     others = [row["others_pct"] for row in rows]
-    before = f", which ran before others (nice {about['nice']})" if about["nice"] < 0 else ""
+    before = ", and ran before all other processes (SCHED_FIFO)" if about["first"] else ""
     notes = (KEPT / "notes.md").read_text().splitlines() if (KEPT / "notes.md").exists() else []
     return [
         TITLE, "",
         f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`make pairs-opencl`). Each",
         f"arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
         "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's; *in interval*: the two meet. *Right*: the first finding names",
-        f"the cause; where none is planted, no finding promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. The programs take no more than the two cores",
-        f"and stay on them{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
+        f"the cause; where none is planted, no finding promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. Host and device have a core each,",
+        f"stay there{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
         f"meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",
         *table(rows), "",
         *([f"The recordings of {', '.join(large)} are too large to keep: their predictions are of that day.", ""] if large else []),

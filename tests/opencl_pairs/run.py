@@ -6,7 +6,7 @@
 The device is a CPU (PoCL), its timeline a real one. Both arms run by turns without a recorder: that is the truth. Then the arm with the cause is
 recorded, and the report's finding is compared with it. Needs a C compiler, the headers and the loader of OpenCL, and PoCL; eight minutes.
 
---calm waits for a machine that does nothing else, so long at most for each pair; --nice -15 lets the programs run before all others. --keep replaces
+--calm waits for a machine that does nothing else, so long at most for each pair; --first lets the programs run before all others. --keep replaces
 tests/data/opencl_pairs, from which docs/accuracy.md has its section, and that section.
 """
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = HERE.parents[1]
 ROUNDS = 7
 MOST_ROUNDS = 14        # rounds that others disturbed are run again, and the calmest ROUNDS are kept
 TAKES = 3               # recordings, of which the one nearest to the measured step is kept: others use this machine too
-STEPS = 160
+STEPS = 100
 PERIOD = 4              # steps that are averaged: four threads deliver four batches at a time
 TIMEOUT_S = 120
 
@@ -101,22 +101,16 @@ def missing() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where programs lie and what is written, and how eagerly they run: others may use this machine, too."""
+    """Where programs lie and what is written, and whether programs run before all others, as if nobody else were here."""
     folder: pathlib.Path
-    nice: int = 0
+    first: bool = False
 
     def run(self, words: list[str]) -> subprocess.CompletedProcess:
         """PoCL keeps what it compiles below the folder."""
         (self.folder / "cache").mkdir(exist_ok=True)
-        return subprocess.run(words, capture_output=True, text=True, check=True, env=environment(POCL_CACHE_DIR=str(self.folder / "cache")),
-                              timeout=TIMEOUT_S, start_new_session=True, preexec_fn=self.hurry if self.nice else None)
-
-    def hurry(self) -> None:
-        """A process of a session competes with those of other sessions by the session's value, where the kernel groups them."""
-        os.nice(self.nice)
-        group = pathlib.Path("/proc/self/autogroup")
-        if group.exists():
-            group.write_text(str(self.nice))
+        before = ["chrt", "--fifo", "1"] if self.first else []
+        return subprocess.run([*before, *words], capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
+                              env=environment(POCL_CACHE_DIR=str(self.folder / "cache")))
 
 
 def command(folder: pathlib.Path, pair: Pair, arm: tuple[str, ...], steps: int) -> list[str]:
@@ -152,7 +146,7 @@ def rounds_of(place: Place, pair: Pair, rounds: int) -> list[dict[str, dict[str,
     for arm in (pair.before, pair.after):
         turn(place, pair, arm, 2 * PERIOD)         # PoCL compiles now
     taken: list[dict[str, dict[str, Any]]] = []
-    most = MOST_ROUNDS if rounds > 1 else 1
+    most = MOST_ROUNDS if rounds > 1 and not place.first else rounds
 
     def disturbed(both: dict[str, dict[str, Any]]) -> float:
         return max(said["others_pct"] for said in both.values())
@@ -207,7 +201,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="one pair; may be given again")
     parser.add_argument("--quick", action="store_true", help="one round: does everything run?  Its figures mean nothing")
     parser.add_argument("--calm", type=float, default=0.0, metavar="SECONDS", help="wait so long, at most, for an idle machine before each pair")
-    parser.add_argument("--nice", type=int, default=0, help="what the programs run at; below 0, as root, where others use this machine")
+    parser.add_argument("--first", action="store_true", help="programs run before all others (SCHED_FIFO, as root), where others use this machine")
     parser.add_argument("--keep", action="store_true", help="replace tests/data/opencl_pairs and the section of docs/accuracy.md")
     options = parser.parse_args()
     why = missing()
@@ -221,10 +215,10 @@ def main() -> int:
         parser.error("no such pair; there are " + ", ".join(pair.name for pair in PAIRS))
     folder = options.out.resolve()
     build(folder, chosen)
-    place = Place(folder, options.nice)
+    place = Place(folder, options.first)
     holdup = options.holdup.resolve() if options.holdup else None
     about = {"date": datetime.date.today().isoformat(), "machine": page.machine(), "kernel": platform.release(), "cores": os.cpu_count(),
-             "rounds": 1 if options.quick else ROUNDS, "steps": STEPS, "nice": options.nice, "bootstrap": {"draws": measure.DRAWS, "seed": measure.SEED}}
+             "rounds": 1 if options.quick else ROUNDS, "steps": STEPS, "first": options.first, "bootstrap": {"draws": measure.DRAWS, "seed": measure.SEED}}
     rows: list[dict[str, Any]] = []
     for pair in chosen:
         calm(options.calm)

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     cl_mem          a, b, c, out[2];
     cl_kernel       kernel, slow;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     kernel = pair_kernel(&p);
     slow = own_kernel(&p, strcmp(p.word, "fast") == 0 ? "leap" : "walk");
     a = pair_buffer(&p, sizeof results[0]);

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     cl_mem          in, out;
     cl_kernel       kernel;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     kernel = pair_kernel(&p);
     in = pair_buffer(&p, PARTS * bytes);
     out = pair_buffer(&p, sizeof results);

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     cl_kernel       kernel;
     int             parts;
 
-    pair_open(&p, argc, argv, "1", 160);
+    pair_open(&p, argc, argv, "1", 100);
     parts = strcmp(p.word, "many") == 0 ? PARTS : 1;
     kernel = pair_kernel(&p);
     in = pair_buffer(&p, sizeof results);

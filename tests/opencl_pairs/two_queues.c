@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     cl_event         there = NULL;
     uint32_t         last;
 
-    pair_open(&p, argc, argv, "2", 160);
+    pair_open(&p, argc, argv, "2", 100);
     copies = pair_queue(&p);
     kernel = pair_kernel(&p);
     for (int k = 0; k < 2; k++) {
