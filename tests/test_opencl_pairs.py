@@ -84,6 +84,7 @@ class Page(unittest.TestCase):
         self.assertEqual(cells[1][4:9], ["20.0 [10.0 … 25.0]", "20.0", "no", "host-sync 30.0", "no"])
         self.assertEqual(cells[2][4:9], ["– [0.0 … 45.0]", "–", "yes", "copy-bound", "yes"])
         self.assertEqual(cells[3][4:9], ["–", "–", "–", "nothing", "no"])
+        self.assertEqual(cells[4][4:9], ["41.0 [40.0 … 42.0] by `kernel:ax4`", "1.0", "yes", "nothing", "yes"])
         self.assertEqual(cells[5][4:9], ["–", "–", "–", "host-sync 12.0", "no"])
         self.assertIn("Mean absolute error 8.0 points over 3 pairs; 20.8 over 5, no point counting as 0.", lines)
         self.assertIn("3 of 4 gains in the interval; 2 of 4 causes named first; 1 of 2 programs without one promised nothing.", lines)

@@ -42,7 +42,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     slower = measure.UNKNOWN
     if row["recorded_step_ms"]:
         slower = f"{100.0 * (row['recorded_step_ms'] / truth['before'] - 1.0):+.0f}"
-    return [row["pair"], row["what"], f"{truth['before']:.2f} -> {truth['after']:.2f}", span(truth), span(said),
+    return [row["pair"], row["what"], f"{truth['before']:.2f} -> {truth['after']:.2f}", span(truth), span(said) + (f" by `{said['id']}`" if said["id"] == row["edit"] and said["id"] else ""),
             measure.number(None if error is None else abs(error)), {True: "yes", False: "no", None: measure.UNKNOWN}[is_inside(row)], first,
             {True: "yes", False: "no", None: measure.UNKNOWN}[said["right"]], slower]
 
@@ -96,12 +96,12 @@ def again(holdup: pathlib.Path, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def predict(holdup: pathlib.Path | None, trace: pathlib.Path, row: dict[str, Any], said: dict[str, Any] | None) -> measure.Prediction:
-    """The finding that names the cause, or the price of the pair's edit."""
+    """The finding that names the cause; where none has a point, the price of the pair's edit."""
     read = measure.read_report(said, row["expects"])
-    if not row["edit"]:
+    if read.pct is not None or not row["edit"]:
         return read
     price = measure.read_edit(holdup, trace, row["edit"])
-    return dataclasses.replace(price, top=read.top, top_pct=read.top_pct, right=read.right)
+    return dataclasses.replace(price, top=read.top, top_pct=read.top_pct, right=read.right) if price.pct is not None else read
 
 
 def section(holdup: pathlib.Path) -> list[str]:
@@ -120,7 +120,7 @@ def section(holdup: pathlib.Path) -> list[str]:
         TITLE, "",
         f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`make pairs-opencl`). Each",
         f"arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
-        "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's; *in interval*: the two meet. *Right*: the first finding names",
+        "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's, or that of `holdup whatif`. *In interval*: the two meet. *Right*: the first finding names",
         f"the cause; where none is planted, no finding promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. Host and device have a core each,",
         f"stay there{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
         f"meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",

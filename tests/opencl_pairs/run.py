@@ -44,8 +44,8 @@ class Pair:
     """One program and its two arms.
 
     `expects` are the ids of findings that name the cause; (): nothing is planted, and no finding may promise more than
-    measure.NULL_PCT. `edit` is what `holdup whatif` is asked where no finding has this remedy; then the findings are those
-    of a program in which nothing else is wrong.
+    measure.NULL_PCT. `edit` is what `holdup whatif` is asked where no finding has a price for this remedy; without `expects`,
+    the findings are those of a program in which nothing else is wrong.
     """
     name: str
     what: str
@@ -59,7 +59,7 @@ class Pair:
 
 PAIRS = [
     Pair("two-queues", "copy, kernel and clFinish in one queue -> the next batch travels on a second queue", "two_queues",
-         ("serial",), ("overlapped",), ("copy-bound", "poor-overlap")),
+         ("serial",), ("overlapped",), ("copy-bound", "poor-overlap"), "copy=0"),
     Pair("blocking-read", "blocking read, then work of the host -> reads do not block", "blocking_read", ("blocking",), ("nonblocking",),
          ("host-sync",)),
     Pair("tiny-kernels", "1000 launches of 64 work-items -> one", "tiny_kernels", ("many",), ("one",), ("launch-bound",), recorded_steps=12),
@@ -108,7 +108,7 @@ class Place:
     def run(self, words: list[str]) -> subprocess.CompletedProcess:
         """PoCL keeps what it compiles below the folder."""
         (self.folder / "cache").mkdir(exist_ok=True)
-        before = ["chrt", "--fifo", "1"] if self.first else []
+        before = ["chrt", "--fifo", "2"] if self.first else []
         return subprocess.run([*before, *words], capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
                               env=environment(POCL_CACHE_DIR=str(self.folder / "cache")))
 
