@@ -4,7 +4,7 @@
     python3 -m tests.opencl_pairs.run --holdup build/holdup --out DIR [--only NAME] [--calm SECONDS] [--keep]
 
 The device is a CPU (PoCL), its timeline a real one. Both arms run by turns without a recorder: that is the truth. Then the arm with the cause is
-recorded, and the report's finding is compared with it. Needs a C compiler, the headers and the loader of OpenCL, and PoCL; eight minutes.
+recorded, and the report's finding is compared with it. Needs a C compiler, the headers and the loader of OpenCL, and PoCL; four minutes.
 
 --calm waits for a machine that does nothing else, so long at most for each pair; --first lets the programs run before all others. --keep replaces
 tests/data/opencl_pairs, from which docs/accuracy.md has its section, and that section.
