@@ -3,11 +3,12 @@
  *
  *     storage N    N threads ask a storage that answers after 9 ms (they sleep)
  *     slow         one thread decodes each sample by a formula, some 8 ms for a batch
+ *     unwaited     as slow, and the main thread waits for the step before, not for this one: the loader is as slow as ever
  *     table        one thread looks up in a table what the formula gives
  *     hidden       as slow, and the kernel takes longer than the decoding: the batch is always there
  *     hidden-table the same, looked up
  *
- * One thread of the device next to those of the host. A queue of two batches for each thread. */
+ * One thread of the device next to those of the host. A queue of two batches for each thread, and two that the device may have. */
 #include "pair.h"
 
 #include <pthread.h>
@@ -23,13 +24,13 @@ enum {
     VALUES = 256
 };
 
-/* Batch n lies at place n % PLACES; `made` and `taken` count batches, and threads make them in order. */
+/* Batch n lies at place n % PLACES; `begun`, `taken` and `given` (back) count batches. */
 typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t  filled, freed;
     uint32_t        batch[PLACES][ITEMS];
     bool            ready[PLACES];
-    int             begun, taken, end, places;
+    int             begun, taken, given, end, places;
     uint32_t        table[VALUES]; /* what the formula makes of each value */
     bool            sleeps, computes;
 } loader;
@@ -69,7 +70,7 @@ static void *work(void *argument)
         int number;
 
         pthread_mutex_lock(&l->lock);
-        while (l->begun < l->end && l->begun >= l->taken + l->places)
+        while (l->begun < l->end && l->begun >= l->given + l->places)
             pthread_cond_wait(&l->freed, &l->lock);
         number = l->begun++;
         pthread_mutex_unlock(&l->lock);
@@ -83,10 +84,10 @@ static void *work(void *argument)
     }
 }
 
-/* The next batch; it stays until give_back(). */
+/* The next batch; it stays until give_back(), which takes them in the same order. */
 static const uint32_t *take(loader *l)
 {
-    const int place = l->taken % PLACES;
+    const int place = l->taken++ % PLACES;
 
     holdup_phase_push(HOLDUP_PHASE_DATA);
     pthread_mutex_lock(&l->lock);
@@ -100,10 +101,20 @@ static const uint32_t *take(loader *l)
 static void give_back(loader *l)
 {
     pthread_mutex_lock(&l->lock);
-    l->ready[l->taken % PLACES] = false;
-    l->taken++;
+    l->ready[l->given % PLACES] = false;
+    l->given++;
     pthread_cond_broadcast(&l->freed);
     pthread_mutex_unlock(&l->lock);
+}
+
+/* Waits for the results of a step, whose batch is then not needed any more. */
+static void finish(pair *p, loader *l, cl_event *read, const uint32_t *results)
+{
+    PAIR_OK(clWaitForEvents(1, read));
+    clReleaseEvent(*read);
+    *read = NULL;
+    give_back(l);
+    pair_add(p, results, ITEMS);
 }
 
 int main(int argc, char **argv)
@@ -111,7 +122,8 @@ int main(int argc, char **argv)
     static pair   p;
     static loader l = {
         .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER};
-    static uint32_t results[ITEMS];
+    static uint32_t results[2][ITEMS];
+    cl_event        read[2] = {NULL, NULL};
     pthread_t       thread[4];
     cl_mem          in, out;
     cl_kernel       kernel;
@@ -123,33 +135,38 @@ int main(int argc, char **argv)
     if (threads < 1 || threads > 4)
         pair_fail("threads", threads);
     kernel = pair_kernel(&p);
-    in = pair_buffer(&p, sizeof results);
-    out = pair_buffer(&p, sizeof results);
+    in = pair_buffer(&p, sizeof results[0]);
+    out = pair_buffer(&p, sizeof results[0]);
     rounds = strncmp(p.word, "hidden", 6) == 0 ? HIDDEN_ROUNDS : ROUNDS;
     l.sleeps = strcmp(p.word, "storage") == 0;
-    l.computes = strcmp(p.word, "slow") == 0 || strcmp(p.word, "hidden") == 0;
+    l.computes = strcmp(p.word, "slow") == 0 || strcmp(p.word, "unwaited") == 0 || strcmp(p.word, "hidden") == 0;
     for (uint32_t i = 0; i < VALUES; i++)
         l.table[i] = pair_host_work(i, DECODE_ROUNDS);
     l.end = p.steps + PAIR_WARM_UP;
-    l.places = 2 * threads;
+    l.places = 2 * threads + 2;
     for (int i = 0; i < threads; i++)
         if (pthread_create(&thread[i], NULL, work, &l) != 0)
             pair_fail("pthread_create", i);
     for (int i = -PAIR_WARM_UP; i < p.steps; i++) {
+        const int       now = i & 1, done = strcmp(p.word, "unwaited") == 0 ? 1 - now : now;
         const uint32_t *batch;
 
         pair_step(&p, i);
         batch = take(&l);
         last = batch[ITEMS / 2];
-        PAIR_OK(clEnqueueWriteBuffer(p.queue, in, CL_FALSE, 0, sizeof results, batch, 0, NULL, NULL));
+        PAIR_OK(clEnqueueWriteBuffer(p.queue, in, CL_FALSE, 0, sizeof results[0], batch, 0, NULL, NULL));
         pair_churn(p.queue, kernel, in, out, (uint32_t)i, rounds, 1, ITEMS, 0, NULL);
-        PAIR_OK(clEnqueueReadBuffer(p.queue, out, CL_FALSE, 0, sizeof results, results, 0, NULL, NULL));
-        PAIR_OK(clFinish(p.queue));
-        give_back(&l);
-        pair_add(&p, results, ITEMS);
+        PAIR_OK(clEnqueueReadBuffer(p.queue, out, CL_FALSE, 0, sizeof results[0], results[now], 0, NULL, &read[now]));
+        PAIR_OK(clFlush(p.queue));
+        if (done == now)
+            PAIR_OK(clFinish(p.queue));
+        if (read[done] != NULL)
+            finish(&p, &l, &read[done], results[done]);
     }
+    if (read[(p.steps - 1) & 1] != NULL)
+        finish(&p, &l, &read[(p.steps - 1) & 1], results[(p.steps - 1) & 1]);
     pair_step(&p, p.steps);
     for (int i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
-    return pair_close(&p, results[ITEMS / 2], pair_churned(last, (uint32_t)p.steps - 1, rounds));
+    return pair_close(&p, results[(p.steps - 1) & 1][ITEMS / 2], pair_churned(last, (uint32_t)p.steps - 1, rounds));
 }

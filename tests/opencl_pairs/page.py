@@ -98,6 +98,9 @@ def again(holdup: pathlib.Path, row: dict[str, Any]) -> dict[str, Any]:
 def predict(holdup: pathlib.Path | None, trace: pathlib.Path, row: dict[str, Any], said: dict[str, Any] | None) -> measure.Prediction:
     """The finding that names the cause; where none has a point, the price of the pair's edit."""
     read = measure.read_report(said, row["expects"])
+    if row["denies"] and said is not None:
+        wrong = [f for f in said["findings"] if f["id"] in row["denies"] and (f["gain_pct"] or 0.0) > measure.NULL_PCT]
+        read = dataclasses.replace(read, right=not wrong)
     if read.pct is not None or not row["edit"]:
         return read
     price = measure.read_edit(holdup, trace, row["edit"])
@@ -121,7 +124,7 @@ def section(holdup: pathlib.Path) -> list[str]:
         f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`make pairs-opencl`). Each",
         f"arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
         "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's, or that of `holdup whatif`. *In interval*: the two meet. *Right*: the first finding names",
-        f"the cause; where none is planted, no finding promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. Host and device have a core each,",
+        f"the cause; where none is planted, no finding (of `decoy-sync`: no `host-sync`) promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. Host and device have a core each,",
         f"stay there{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
         f"meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",
         *table(rows), "",

@@ -54,6 +54,7 @@ class Pair:
     after: tuple[str, ...]
     expects: tuple[str, ...] = ()
     edit: str | None = None
+    denies: tuple[str, ...] = ()    # findings that may promise no more than that, whatever else is true
     recorded_steps: int = 60        # fewer where a step has thousands of commands
 
 
@@ -73,6 +74,8 @@ PAIRS = [
     Pair("null-flush", "no clFlush -> after each launch", "host_work", ("behind",), ("flushed",)),
     Pair("null-queue", "one queue -> two, of a device that runs one kernel at a time", "host_work", ("behind",), ("spread",)),
     Pair("decoy-loader", "a loader decodes while a longer kernel runs -> by a table", "loader", ("hidden",), ("hidden-table",)),
+    Pair("decoy-sync", "clFinish in each step of `loader-computes` -> none: the loader is as slow as ever", "loader", ("slow",), ("unwaited",),
+         denies=("host-sync",)),
     Pair("decoy-finish", "one long clFinish in each step, of a busy device -> none", "slow_kernel", ("waits",), ("slow",)),
     Pair("decoy-copies", "copies that a second queue hides -> none", "two_queues", ("overlapped",), ("resident",)),
 ]
@@ -181,7 +184,7 @@ def run_pair(place: Place, pair: Pair, holdup: pathlib.Path | None, rounds: int 
     taken = rounds_of(place, pair, rounds)
     times = {arm: [both[arm]["step_ms"] for both in taken] for arm in ("before", "after")}
     truth = measure.gain(times["before"], times["after"], PERIOD)
-    entry = {"what": pair.what, "edit": pair.edit, "expects": list(pair.expects), "load_average": load,
+    entry = {"what": pair.what, "edit": pair.edit, "expects": list(pair.expects), "denies": list(pair.denies), "load_average": load,
              "others_pct": statistics.fmean(said["others_pct"] for both in taken for said in both.values()),
              "steal_pct": statistics.fmean(said["steal_pct"] for both in taken for said in both.values()),
              "cores": {arm: statistics.median((both[arm]["user_ms"] + both[arm]["sys_ms"]) / both[arm]["ms"] for both in taken) for arm in times},
