@@ -20,7 +20,8 @@ enum {
     HIDDEN_ROUNDS = 15000,
     DECODE_ROUNDS = 5500,
     STORAGE_NS = 9 * 1000 * 1000,
-    PLACES = 8,
+    MOST_THREADS = 4,
+    PLACES = 2 * MOST_THREADS + 2,
     VALUES = 256
 };
 
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
         .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER};
     static uint32_t results[2][ITEMS];
     cl_event        read[2] = {NULL, NULL};
-    pthread_t       thread[4];
+    pthread_t       thread[MOST_THREADS];
     cl_mem          in, out;
     cl_kernel       kernel;
     uint32_t        rounds, last = 0;
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
 
     pair_open(&p, argc, argv, "1", 100);
     threads = argc > 3 ? atoi(argv[3]) : 1;
-    if (threads < 1 || threads > 4)
+    if (threads < 1 || threads > MOST_THREADS)
         pair_fail("threads", threads);
     kernel = pair_kernel(&p);
     in = pair_buffer(&p, sizeof results[0]);
