@@ -10,7 +10,8 @@ from tests.opencl_pairs import page, run
 from tests.pairs import measure
 from tests.program import EXE, skip_loudly
 
-POINTS = 10.0       # a kept recording is of a crowded machine
+POINTS = 8.0        # recorded, and measured, next to other work
+MISSED = {"loader-waits": "price", "two-queues": "name", "decoy-sync": "name", "tiny-kernels": "name"}     # docs/accuracy.md says why
 BLAMED = ("host-sync", "copy-bound", "data-loading", "launch-bound", "host-work", "io-stall", "sleep", "poor-overlap", "allocator")
 WIDE_PCT = 15.0     # recorded next to other tests: what a null may be promised, and what a cause must be allowed
 
@@ -92,10 +93,10 @@ class Page(unittest.TestCase):
     def test_the_section_is_replaced_and_nothing_else(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             document = Path(folder) / "accuracy.md"
-            document.write_text(f"# Accuracy\n\nbefore\n\n{page.FOLLOWS}\n\nbehind\n")
+            document.write_text("# Accuracy\n\nbefore\n\n## Again\n\nbehind\n")
             for words in ("one", "another"):        # where it is not there yet, and where it is
                 page.replace_section([page.TITLE, "", words, ""], document)
-                self.assertEqual(document.read_text(), f"# Accuracy\n\nbefore\n\n{page.TITLE}\n\n{words}\n\n{page.FOLLOWS}\n\nbehind\n")
+                self.assertEqual(document.read_text(), f"# Accuracy\n\nbefore\n\n{page.TITLE}\n\n{words}\n\n## Again\n\nbehind\n")
 
 
 class Kept(unittest.TestCase):
@@ -110,6 +111,17 @@ class Kept(unittest.TestCase):
 
     def test_the_document_has_them(self) -> None:
         text = page.DOCUMENT.read_text()
-        section = text[text.index(page.TITLE):text.index(page.FOLLOWS)]
+        section = text[text.index(page.TITLE):]
         for name, kept in self.rows.items():
             self.assertIn(f"| {name} | {kept['what']} | {kept['truth']['before']:.2f} -> {kept['truth']['after']:.2f} |", section)
+
+    def test_predictions(self) -> None:
+        """The cause comes first and its price is near what was achieved; where none is planted, nobody is accused."""
+        for name, kept in self.rows.items():
+            with self.subTest(pair=name):
+                now = page.again(Path(EXE), kept)
+                self.assertEqual(now["note"], "")
+                if MISSED.get(name) != "name":
+                    self.assertTrue(now["prediction"]["right"], f"first is {now['prediction']['top']}")
+                if kept["trace"] and (kept["expects"] or kept["edit"]) and MISSED.get(name) != "price":
+                    self.assertLess(abs(now["error_points"]), POINTS)

@@ -17,7 +17,7 @@ KEPT = ROOT / "tests/data/opencl_pairs"
 MOST_BYTES = 128 << 10      # of a recording that is kept
 DOCUMENT = ROOT / "docs/accuracy.md"
 TITLE = "## OpenCL on a CPU, before and after"
-FOLLOWS = "## Real traces, replayed"        # the section behind it
+FOLLOW = ("## Real traces, replayed", "## Again")        # sections that may stand behind it
 HEAD = ("pair", "cause -> without it", "step, ms", "achieved, %", "predicted, %", "off by", "in interval", "said first", "right", "recorded, % slower")
 
 
@@ -41,7 +41,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         first += f" {said['top_pct']:.1f}"
     slower = measure.UNKNOWN
     if row["recorded_step_ms"]:
-        slower = f"{100.0 * (row['recorded_step_ms'] / truth['before'] - 1.0):+.0f}"
+        slower = f"{round(100.0 * (row['recorded_step_ms'] / truth['before'] - 1.0)):+d}"
     return [row["pair"], row["what"], f"{truth['before']:.2f} -> {truth['after']:.2f}", span(truth), span(said) + (f" by `{said['id']}`" if said["id"] == row["edit"] and said["id"] else ""),
             measure.number(None if error is None else abs(error)), {True: "yes", False: "no", None: measure.UNKNOWN}[is_inside(row)], first,
             {True: "yes", False: "no", None: measure.UNKNOWN}[said["right"]], slower]
@@ -117,16 +117,16 @@ def section(holdup: pathlib.Path) -> list[str]:
     large = [row["pair"] for row in rows if not row["trace"]]
     loads = [row["load_average"] for row in rows]
     others = [row["others_pct"] for row in rows]
-    before = ", and ran before all other processes (SCHED_FIFO)" if about["first"] else ""
+    before = "; they ran before all other processes (`--first`: SCHED_FIFO)" if about["first"] else ""
     notes = (KEPT / "notes.md").read_text().splitlines() if (KEPT / "notes.md").exists() else []
     return [
         TITLE, "",
-        f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`make pairs-opencl`). Each",
-        f"arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
-        "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's, or that of `holdup whatif`. *In interval*: the two meet. *Right*: the first finding names",
-        f"the cause; where none is planted, no finding (of `decoy-sync`: no `host-sync`) promises more than {measure.NULL_PCT:.0f} %. Target: 5 points. Host and device have a core each,",
-        f"stay there{before}. Load average {min(loads):.1f} to {max(loads):.1f}; other processes used {min(others):.0f} to {max(others):.0f} % of a core",
-        f"meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",
+        f"Programs of OpenCL on PoCL, whose device is a CPU: {about['cores']} cores of {about['machine']}, {about['date']} (`tests.opencl_pairs.run`).",
+        f"Each arm ran {about['rounds']} times without the recorder, by turns, {about['steps']} steps each. The arm with the cause was then recorded by",
+        "`holdup run`. *Achieved* has its 95 % interval, *predicted* the report's, or that of `holdup whatif`. *In interval*: the two meet.",
+        f"*Right*: the first finding names the cause; where none is planted, no finding (of `decoy-sync`: no `host-sync`) promises more than {measure.NULL_PCT:.0f} %. Target: 5 points.",
+        f"Host and device have a core each and stay there{before}. Load average {min(loads):.1f} to {max(loads):.1f};",
+        f"other processes used {min(others):.0f} to {max(others):.0f} % of a core meanwhile, other machines (steal) at most {max(row['steal_pct'] for row in rows):.1f} %.", "",
         *table(rows), "",
         *([f"The recordings of {', '.join(large)} are too large to keep: their predictions are of that day.", ""] if large else []),
         *notes, *([""] if notes else []),
@@ -138,6 +138,7 @@ def replace_section(lines: list[str], document: pathlib.Path = DOCUMENT) -> None
     text = document.read_text()
     begin = text.find(TITLE)
     if begin < 0:
-        begin = text.index(FOLLOWS)
-    end = text.index(FOLLOWS, begin)
+        begin = end = min(text.index(title) for title in FOLLOW if title in text)
+    else:
+        end = text.index("\n## ", begin) + 1
     document.write_text(text[:begin] + "\n".join(lines) + "\n" + text[end:])
