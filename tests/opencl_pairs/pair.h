@@ -5,7 +5,8 @@
  *
  * A CPU is the device, and the host computes on the same cores: each program says how many threads the device gets, so that
  * host and device fit next to each other on two cores. PoCL's threads stay on the first cores (POCL_AFFINITY), the host's on the
- * last one: a scheduler that puts both on one core, now and then, would be measured instead of the cause. Warm-up steps come first (PoCL compiles a kernel when it first runs). */
+ * last one: a scheduler that puts both on one core, now and then, would be measured instead of the cause. Warm-up steps come
+ * first: PoCL compiles a kernel when it first runs. */
 #ifndef PAIR_H
 #define PAIR_H
 

@@ -111,9 +111,13 @@ class Place:
     def run(self, words: list[str]) -> subprocess.CompletedProcess:
         """PoCL keeps what it compiles below the folder."""
         (self.folder / "cache").mkdir(exist_ok=True)
-        before = ["chrt", "--fifo", "2"] if self.first else []
-        return subprocess.run([*before, *words], capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
-                              env=environment(POCL_CACHE_DIR=str(self.folder / "cache")))
+        before = ["timeout", "-k", "5", str(TIMEOUT_S)]      # ends the whole group: also what `holdup run` started
+        if self.first:
+            before += ["chrt", "--fifo", "2"]
+        done = subprocess.run([*before, *words], capture_output=True, text=True, check=False, env=environment(POCL_CACHE_DIR=str(self.folder / "cache")))
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done
 
 
 def command(folder: pathlib.Path, pair: Pair, arm: tuple[str, ...], steps: int) -> list[str]:
