@@ -24,7 +24,7 @@ help:
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make exam        430 jobs simulated apart from the program; writes docs/exam.md'
 	@echo 'make exam-run    56 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
-	@echo 'make pairs-opencl  14 pairs of OpenCL programs on PoCL, on an idle machine (4 minutes); writes its part of docs/accuracy.md'
+	@echo 'make pairs-opencl  15 pairs of OpenCL programs on PoCL, on an idle machine (4 minutes); writes its part of docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
