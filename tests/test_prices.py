@@ -36,6 +36,14 @@ class Steps(Job):
             self.device("kernel", name, ("cudaLaunchKernel", self.now + host, cost), start, device, grid=[64, 4, 1], block=[128, 1, 1])
             self.now, self.free = self.now + host + cost + 1, start + device + 1
 
+    def back_to_back(self, number: int, period: float, device: list[float], latency: float) -> None:
+        """Calls without anything between them, which arrive `latency` behind their begin; the device needs 1 between two kernels."""
+        for k in range(number):
+            start = max(self.now + latency, self.free + 1)
+            self.device("kernel", "elementwise_kernel", ("cudaLaunchKernel", self.now, period), start, device[k % len(device)],
+                        grid=[64, 4, 1], block=[128, 1, 1])
+            self.now, self.free = self.now + period, start + device[k % len(device)]
+
     def item(self) -> None:
         """A number is read: the host waits for all before it."""
         start = max(self.now + 12, self.free)
@@ -66,6 +74,55 @@ class Prices(unittest.TestCase):
         self.assertEqual(status, 0, err)
         gain: float = json.loads(out)["edits"][0]["gain_pct"]
         return gain
+
+    def launching(self, period: float, device: list[float], latency: float, steps: int = 8, number: int = 200) -> Steps:
+        job = Steps()
+        for _ in range(steps):
+            job.mark()
+            job.back_to_back(number, period, device, latency)
+        job.mark()
+        return job
+
+    def replay(self, job: Steps) -> dict[str, Any]:
+        facts: dict[str, Any] = job.asked(self.path)["ranks"][0]["replay"]
+        return facts
+
+    def test_gaps_of_a_host_that_launches_without_a_pause_are_not_the_devices(self) -> None:
+        """Each kernel of 3 begins 19 behind its call and 5 behind the kernel before, because calls take 9: with 1.5 between kernels
+        that is half of the time, with 1 it is 56 %, and with the 4 that it might be it is 22 %."""
+        job = self.launching(9, [3], 19)
+        said = self.found(job)["launch-bound"]
+        self.assertAlmostEqual(said["gain_pct"], 50, delta=1)
+        self.assertLess(said["gain_low_pct"], 22)
+        self.assertGreater(said["gain_high_pct"], 56)
+        self.assertRegex(" ".join(said["evidence"]), "is not seen: the price takes 1.50 µs, its interval 0 to 4.00 µs")
+        self.assertRegex(said["evidence"][0], "the price: 700 ns each, as in a CUDA graph")
+        facts = self.replay(job)
+        self.assertEqual((facts["launch_latency_ns"], facts["gap_ns"]), (19000, 1500))
+
+    def test_a_gap_that_could_be_all_of_the_time_leaves_an_interval_from_nothing(self) -> None:
+        said = self.found(self.launching(6, [3], 19))["launch-bound"]
+        self.assertEqual(said["gain_low_pct"], 0)
+        self.assertGreater(said["gain_high_pct"], 30)
+
+    def test_gaps_of_kernels_that_were_there_are_the_devices(self) -> None:
+        """Kernels of 30 wait for each other; those of 3 behind them do not wait for their calls either, until the queue is empty."""
+        job = self.launching(9, [30, 3, 3, 3], 19)
+        self.assertEqual(self.replay(job)["gap_ns"], 1000)
+        self.assertNotIn("launch-bound", self.found(job))
+
+    def test_launches_that_take_long_now_and_then_are_no_queue(self) -> None:
+        """From 24 to 36 behind the call, so that hardly a stream is idle at one; what is above the usual stays behind the fix."""
+        job = Steps()
+        for step in range(8):
+            job.mark()
+            for k in range(200):
+                job.back_to_back(1, 15, [3], 24 + (k * 7 + step) % 13)
+        job.mark()
+        said = self.found(job)["launch-bound"]
+        self.assertEqual(self.replay(job)["gap_ns"], 1500)
+        self.assertGreater(said["gain_pct"], 60)
+        self.assertLess(said["gain_pct"], 71)
 
     def loading(self, waits: dict[int, float], steps: int = 9) -> Steps:
         """30 launches a step take 1770 of the host and 930 of the device; before them a fetch, which waits in some steps."""

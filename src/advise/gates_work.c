@@ -27,9 +27,10 @@ static const hu_host_work *work_of(const hu_scene *c)
 
 bool hu_gate_launch(const hu_scene *c, hu_hint *h)
 {
-    const hu_host_work  *w = work_of(c);
-    const double         launches = (double)w->launches / (double)c->n_steps;
-    const hu_ns_per_step time = hu_as_mean((double)w->short_ns / (double)c->n_steps);
+    const hu_host_work   *w = work_of(c);
+    const hu_calibration *gap = &c->s->graph.calibration;
+    const double          launches = (double)w->launches / (double)c->n_steps;
+    const hu_ns_per_step  time = hu_as_mean((double)w->short_ns / (double)c->n_steps);
 
     if (!w->has_many || c->d->launches.launches == 0 || hu_blind_to_launches(&c->s->graph) ||
         !hu_is_share_of_step(time, LEAST_HOST, c->step))
@@ -40,8 +41,16 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
                 c->has_steps ? " per step" : "");
     hu_hint_show(
         h,
-        "%s of host time per call in the median, from one launch to the next; what takes more than %s counts as other work",
-        hu_say_time((double)w->median_ns).t, hu_say_time((double)w->limit_ns).t);
+        "%s of host time per call in the median, from launch to launch, without what takes more than %s; the price: %s "
+        "each, as in a CUDA graph",
+        hu_say_time((double)w->median_ns).t, hu_say_time((double)w->limit_ns).t,
+        hu_say_time((double)HU_EDIT_GRAPH_NODE_NS).t);
+    if (!gap->is_gap_seen)
+        hu_hint_show(
+            h,
+            "nearly every operation waited for its launch, so how soon one can follow another is not seen: the price "
+            "takes %s, its interval 0 to %s",
+            hu_say_time((double)gap->gap_ns).t, hu_say_time((double)gap->most_gap_ns).t);
     if (w->is_blocking)
         hu_hint_show(h, "each launch waits for its own kernel: what launching costs without that is not in the trace");
     if (c->d->launches.launches)

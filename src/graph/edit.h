@@ -80,7 +80,10 @@ typedef struct {
     int64_t         rank;   /* of HU_EDIT_STRAGGLER; -1: the one that is worth most */
 } hu_edit;
 
-enum { HU_USUAL_TENSOR_FACTOR = 8 }; /* tensor cores over vector units, where a device's peaks are not known */
+enum {
+    HU_USUAL_TENSOR_FACTOR = 8, /* tensor cores over vector units, where a device's peaks are not known */
+    HU_EDIT_GRAPH_NODE_NS = 700 /* host time of one kernel inside of a graph that is launched as one */
+};
 
 /* What edits need to know of a graph, found once. */
 typedef struct hu_edit_facts hu_edit_facts;

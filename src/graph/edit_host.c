@@ -7,8 +7,6 @@
 
 #include "base/glob.h"
 
-enum { GRAPH_NODE_NS = 700 /* host time of one kernel inside of a graph */ };
-
 int64_t hu_edit_divide(int64_t cost_ns, double factor, int64_t floor_ns)
 {
     const double  less = isinf(factor) ? 0 : (double)cost_ns / factor;
@@ -18,7 +16,7 @@ int64_t hu_edit_divide(int64_t cost_ns, double factor, int64_t floor_ns)
     return factor > 1 && result > cost_ns ? cost_ns : result;
 }
 
-/* A graph is launched once; its kernels cost the host GRAPH_NODE_NS each.  Long host work stays (host_work.c). */
+/* A graph is launched once; its kernels cost the host HU_EDIT_GRAPH_NODE_NS each.  Long host work stays (host_work.c). */
 size_t hu_edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
@@ -34,8 +32,8 @@ size_t hu_edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         own = !f->profiler_ns ? 0 : c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
         if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
             c->node[i] = own + hu_edit_divide(c->node[i] - own, e->factor, 0);
-        else if (c->node[i] > own + GRAPH_NODE_NS || !node->n_ops)
-            c->node[i] = own + (node->n_ops ? GRAPH_NODE_NS : 0);
+        else if (c->node[i] > own + HU_EDIT_GRAPH_NODE_NS || !node->n_ops)
+            c->node[i] = own + (node->n_ops ? HU_EDIT_GRAPH_NODE_NS : 0);
     }
     return n;
 }

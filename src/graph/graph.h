@@ -122,6 +122,8 @@ typedef struct {
 typedef struct {
     int64_t launch_ns[HU_CALL_KINDS]; /* from the start of a call to that of its work on an idle stream */
     int64_t gap_ns;                   /* back to back on one stream */
+    int64_t most_gap_ns;              /* what it is at most: gap_ns where it was seen */
+    bool    is_gap_seen;              /* else all work waited for its launch, or was alone, and gap_ns is a usual one */
     int64_t event_ns;                 /* from the end of work on one stream to that which waits on another */
     int64_t call_ns[HU_CALL_KINDS];   /* a call that does not wait: median */
     int64_t queue;                    /* operations of one stream that can be outstanding; 0: no limit seen */

@@ -2,8 +2,9 @@
  * price.c - replays with and without an edit, under both ways to read what nothing explains.
  *
  * The point is the replay in which frozen delays follow what comes before them.  The interval spans that of the other
- * reading (they stay tied to the host), the steps' own scatter (bootstrap over steps, fixed seed), what the replay misses
- * of the measured step, and a floor for what no check sees.  It ends where nothing more can be gained (bound.h).
+ * reading (they stay tied to the host), the gaps that the device may need where none was seen (calibrate.c), the steps' own
+ * scatter (bootstrap over steps, fixed seed), what the replay misses of the measured step, and a floor for what no check
+ * sees.  It ends where nothing more can be gained (bound.h).
  */
 #include "graph/price.h"
 
@@ -145,8 +146,12 @@ static double left_to_compute(const hu_pricer *p, const hu_edit *edits, size_t n
     return p->cpus_ns;
 }
 
-/* The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows. */
-static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
+/*
+ * The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows.
+ * `gap_more_ns`: what the device's gaps take more than calibrated, or less.
+ */
+static double run_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t gap_more_ns, int64_t *ends_ns,
+                       size_t *touched)
 {
     double before, after;
 
@@ -157,6 +162,7 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
     }
     hu_costs_reset(p->g, p->costs);
     p->costs->anchor = anchor;
+    p->costs->gap_more_ns = gap_more_ns;
     for (size_t i = 0; i < n; i++)
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
@@ -167,6 +173,11 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
     return fmax(after,
                 fmin(before, fmax(left_to_compute(p, edits, n), fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns),
                                                                      hu_bound_link_ns(p->g, p->costs)))));
+}
+
+static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
+{
+    return run_with(p, edits, n, anchor, 0, ends_ns, touched);
 }
 
 const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n)
@@ -326,11 +337,45 @@ static double relief(const hu_pricer *p, const hu_price *r)
     return fmin(100 * most * left_ns / (double)(g->n_marks - 1) / r->before_ns, of_gain * r->gain_pct);
 }
 
+/*
+ * How far the gain differs from step to step, of the replay that was last.  A host that is far ahead and waits once, at the
+ * end, has all of its time in one step by its marks; where the ends of the work are as far apart in all, they say how steps
+ * differ.
+ */
+static double scatter(hu_pricer *p, double after_ns)
+{
+    static const double SAME = 0.02; /* of the mean step */
+    const size_t        n = p->g->n_marks - 1;
+    const double        by_steps = hu_price_scatter(p->before, p->after, n);
+    const double        ends_ns = hu_replay_by_ends_ns(p->replay, p->ends);
+
+    if (!(fabs(ends_ns - after_ns) <= SAME * after_ns))
+        return by_steps;
+    return fmin(by_steps, hu_price_scatter(p->before, p->ends, n));
+}
+
+/* The gain where the device's gaps are others than calibrated: what a trace leaves open that shows none. */
+static double gain_with_gaps(hu_pricer *p, const hu_edit *edits, size_t n, int64_t gap_ns, double before_ns)
+{
+    const int64_t more_ns = gap_ns - p->g->calibration.gap_ns;
+    size_t        unused;
+
+    return 100 * (1 - run_with(p, edits, n, HU_ANCHOR_PREDECESSOR, more_ns, p->after, &unused) / before_ns);
+}
+
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
-    hu_price r = {0};
-    size_t   unused;
-    double   tied = 0, half, more, share = 0;
+    const hu_calibration *c = &p->g->calibration;
+    hu_price              r = {0};
+    size_t                unused;
+    double                tied = 0, half, more, share = 0, least = INFINITY, most = -INFINITY;
+
+    if (!c->is_gap_seen && p->g->n_ops > 0 && n > 0) {
+        const double before_ns = hu_replay_step_ns(p->g, p->base);
+
+        least = gain_with_gaps(p, edits, n, c->most_gap_ns, before_ns);
+        most = gain_with_gaps(p, edits, n, 0, before_ns);
+    }
 
     if (p->is_tied) {
         const double before_ns = run(p, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
@@ -349,10 +394,12 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
         share = fmax(share, floor_share[edits[i].kind]);
     half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
     r.sure_pct = fmin(r.gain_pct, tied) - half;
-    r.scatter_pct = hypot(half, hu_price_scatter(p->before, p->after, p->g->n_marks - 1)) - half;
+    least = fmin(fmin(r.gain_pct, tied), least);
+    most = fmax(fmax(r.gain_pct, tied), most);
+    r.scatter_pct = hypot(half, scatter(p, r.after_ns)) - half;
     half += r.scatter_pct;
-    r.low_pct = fmin(r.gain_pct, tied) - half;
-    r.high_pct = fmax(r.gain_pct, tied) + half;
+    r.low_pct = least - half;
+    r.high_pct = most + half;
     price_free(p, edits, n, tied, &r);
     more = relief(p, &r);
     r.free_pct += more;

@@ -50,6 +50,7 @@ void hu_costs_reset(const hu_graph *g, hu_costs *c)
     memset(c->op_flags, 0, g->n_ops + 1);
     c->anchor = HU_ANCHOR_PREDECESSOR;
     c->scale = 1;
+    c->gap_more_ns = 0;
 }
 
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
@@ -242,7 +243,7 @@ static void hold_op(latest *l, uint32_t i)
     if (op->has_launch)
         at_most(&l->begin[op->node], ready - op->launch_ns * l->c->scale);
     if (l->r->op_before[i] != HU_NONE)
-        at_most(&l->stop[l->r->op_before[i]], ready - op->gap_ns * l->c->scale);
+        at_most(&l->stop[l->r->op_before[i]], ready - hu_sweep_gap_ns(l->r->g, op, l->c) * l->c->scale);
     for (uint32_t k = op->deps; k < op->deps + op->n_deps; k++)
         hold_link(l, &l->r->g->link[k], ready);
 }

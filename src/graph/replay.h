@@ -22,7 +22,8 @@ typedef struct {
     int64_t  *node, *op; /* cost_ns of each */
     uint8_t  *node_flags, *op_flags;
     hu_anchor anchor;
-    int64_t   scale; /* all weights times this; 1 */
+    int64_t   scale;       /* all weights times this; 1 */
+    int64_t   gap_more_ns; /* that the device needs between two operations beyond hu_op.gap_ns, or less; 0 */
 } hu_costs;
 
 /* Where the time of a replay went, on its critical path. */

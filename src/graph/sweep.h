@@ -70,6 +70,24 @@ HU_SWEEP_INLINE void hu_sweep_begin(hu_replay *r, const hu_costs *c, uint32_t i)
     r->node_begin[i] = begin;
 }
 
+/*
+ * The gap before an operation.  Where another one than the calibrated is tried, none is longer than it was seen, so that
+ * the steps as they were keep their length; and none is shorter than nothing.
+ */
+HU_SWEEP_INLINE int64_t hu_sweep_gap_ns(const hu_graph *g, const hu_op *op, const hu_costs *c)
+{
+    int64_t most;
+
+    if (c->gap_more_ns == 0 || op->before == HU_NONE)
+        return op->gap_ns;
+    if (c->gap_more_ns < 0)
+        return op->gap_ns + c->gap_more_ns > 0 ? op->gap_ns + c->gap_more_ns : op->gap_ns < 0 ? op->gap_ns : 0;
+    most = op->start_ns - g->op[op->before].start_ns - g->op[op->before].cost_ns;
+    if (most > op->gap_ns + c->gap_more_ns)
+        return op->gap_ns + c->gap_more_ns;
+    return most > op->gap_ns ? most : op->gap_ns;
+}
+
 /* The node that launched it has begun. */
 HU_SWEEP_INLINE void hu_sweep_start(hu_replay *r, const hu_costs *c, uint32_t i, bool path)
 {
@@ -83,7 +101,7 @@ HU_SWEEP_INLINE void hu_sweep_start(hu_replay *r, const hu_costs *c, uint32_t i,
         by = HU_BY_LAUNCH;
     }
     if (r->stream_last[op->stream] != HU_NONE) {
-        const int64_t free = r->stream_end[op->stream] + op->gap_ns * c->scale;
+        const int64_t free = r->stream_end[op->stream] + hu_sweep_gap_ns(r->g, op, c) * c->scale;
 
         if (free > start) {
             start = free;
