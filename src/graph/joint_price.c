@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * joint_price.c - replays of all ranks with and without an edit.
  *
- * The interval spans both readings of what nothing explains (graph/replay.h), what the replay misses of the measured step,
- * the steps' own scatter, and a share of the gain: that a rank would do as the others do is a guess about its cause, not a
- * law.  It ends where
- * nothing more can be gained: no rank's step is shorter than its own work, whoever it no longer waits for.
+ * The interval spans both readings of what nothing explains (graph/replay.h), the gaps that devices may need where none was
+ * seen, what the replay misses of the measured step, the steps' own scatter, and a share of the gain: that a rank would do as
+ * the others do is a guess about its cause, not a law.  It ends where nothing more can be gained: no rank's step is shorter
+ * than its own work, whoever it no longer waits for.
  */
 #include "graph/joint_price.h"
 
@@ -13,6 +13,9 @@
 #include "graph/bound.h"
 
 static const double FLOOR_POINTS = 0.5; /* half of an interval is never below this */
+
+/* Of devices whose gaps were not seen (calibrate.c). */
+typedef enum { GAPS_USUAL, GAPS_LONG, GAPS_NONE } gap_reading;
 
 struct hu_joint_pricer {
     hu_joint                   *joint;
@@ -24,9 +27,11 @@ struct hu_joint_pricer {
     int64_t                    *busy;    /* by stream of one rank, to work in */
     double                     *work_ns; /* by rank: hu_bound_work_ns */
     size_t                      n;
-    double                      drain;                 /* hu_joint_pricer_drain */
-    double                      worst_pct;             /* hu_joint_pricer_worst_pct */
-    bool                        is_tied;               /* does any frozen delay make a difference between the two anchors */
+    double                      drain;           /* hu_joint_pricer_drain */
+    double                      worst_pct;       /* hu_joint_pricer_worst_pct */
+    bool                        is_tied;         /* does any frozen delay make a difference between the two anchors */
+    bool                        has_unseen_gaps; /* of any rank's device */
+    gap_reading                 gaps;
     double                      seen_ns, mean_ns;      /* mean step over ranks, measured and replayed */
     double                      step_ns, tied_step_ns; /* of the job, replayed (hu_joint_run) */
     int64_t                    *before, *after;        /* ends of its steps */
@@ -35,8 +40,12 @@ struct hu_joint_pricer {
 static void reset(hu_joint_pricer *p, hu_anchor anchor)
 {
     for (size_t r = 0; r < p->n; r++) {
+        const hu_calibration *c = &p->ranks[r].graph->calibration;
+
         hu_costs_reset(p->ranks[r].graph, p->costs[r]);
         p->costs[r]->anchor = anchor;
+        if (!c->is_gap_seen && p->gaps != GAPS_USUAL)
+            p->costs[r]->gap_more_ns = (p->gaps == GAPS_LONG ? c->most_gap_ns : 0) - c->gap_ns;
     }
 }
 
@@ -114,6 +123,7 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
         if (!p->costs[r])
             return NULL;
         p->seen_ns += g->step_ns / (double)n;
+        p->has_unseen_gaps = p->has_unseen_gaps || (g->n_ops && !g->calibration.is_gap_seen);
         for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
             p->is_tied = hu_replay_is_external(&g->op[i]);
     }
@@ -262,14 +272,30 @@ static double most_pct(hu_joint_pricer *p, const change *x, double tied_pct, con
     return fmax(so_far->gain_pct, fmin(most, 100 * (1 - least_ns(p) / so_far->before_ns)));
 }
 
+/* The gain where the devices' gaps are others than calibrated. */
+static double gain_with_gaps(hu_joint_pricer *p, const change *what, gap_reading gaps)
+{
+    size_t unused;
+    double step_ns;
+
+    p->gaps = gaps;
+    step_ns = step_with(p, what, HU_ANCHOR_PREDECESSOR, &unused);
+    p->gaps = GAPS_USUAL;
+    return 100 * (1 - step_ns / p->step_ns);
+}
+
 /* `share`: what is doubted of the gain. */
 static void price(hu_joint_pricer *p, const change *what, double share, hu_price *out)
 {
     const double error = fabs(p->mean_ns / p->seen_ns - 1);
     hu_price     x = {.before_ns = p->step_ns};
-    double       tied, half;
+    double       tied, half, least = INFINITY, most = -INFINITY;
     size_t       unused;
 
+    if (p->has_unseen_gaps) {
+        least = gain_with_gaps(p, what, GAPS_LONG);
+        most = gain_with_gaps(p, what, GAPS_NONE);
+    }
     x.after_ns = x.free_ns = step_with(p, what, HU_ANCHOR_PREDECESSOR, &x.touched);
     hu_joint_ends(p->joint, p->after);
     x.gain_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
@@ -280,8 +306,8 @@ static void price(hu_joint_pricer *p, const change *what, double share, hu_price
     x.sure_pct = fmin(x.gain_pct, tied) - half;
     if (hu_joint_marks(p->joint) > 1)
         half = hypot(half, hu_price_scatter(p->before, p->after, hu_joint_marks(p->joint) - 1));
-    x.low_pct = fmin(x.gain_pct, tied) - half;
-    x.high_pct = fmax(x.gain_pct, tied) + half;
+    x.low_pct = fmin(fmin(x.gain_pct, tied), least) - half;
+    x.high_pct = fmax(fmax(x.gain_pct, tied), most) + half;
     x.free_pct = most_pct(p, what, tied, &x);
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
     x.after_ns *= p->mean_ns / p->step_ns;
