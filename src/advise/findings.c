@@ -169,7 +169,6 @@ static const struct {
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
 static const double LEFT_OVER = 0.2;  /* of a gain that had another reason, once that is gone */
-static const double AS_MUCH = 0.95;   /* of another's gain: the same for all that a replay can tell */
 
 static hu_finding *find(hu_findings *f, hu_rule rule)
 {
@@ -194,99 +193,6 @@ void hu_findings_drop_general(hu_findings *f)
 bool hu_finding_is_of_capture(const hu_finding *f)
 {
     return f->rule == HU_RULE_CAPTURE || (f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS);
-}
-
-/* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one.  A child process
-   that is
-   most of the run comes before small sure gains, however little of it can be divided: it is what there is to look at. */
-static double rank_of(const hu_finding *f)
-{
-    if (hu_finding_is_of_capture(f))
-        return 0; /* behind all that the job's usual steps pay */
-    if (hu_lone_work_is_bound(f))
-        return f->high_pct / 2; /* what half of it would save: no less than had it a price */
-    if (f->rule == HU_RULE_WAITED_CHILD && !isnan(f->gain_pct))
-        return fmax((f->low_pct + f->gain_pct) / 2, f->high_pct / 8);
-    if (f->rule == HU_RULE_HOT_CODE)
-        return f->high_pct /
-               (f->confidence == HU_CONFIDENCE_LOW ? 16 : 8); /* half as long would be half of that, if at all */
-    return isnan(f->gain_pct) ? f->high_pct / 4 : (f->low_pct + f->gain_pct) / 2;
-}
-
-static int by_gain(const void *left, const void *right)
-{
-    const hu_finding *a = left, *b = right;
-
-    if (rank_of(a) != rank_of(b))
-        return rank_of(a) > rank_of(b) ? -1 : 1;
-    return (a->rule > b->rule) - (a->rule < b->rule);
-}
-
-static bool names_host_time(hu_rule rule)
-{
-    return rule == HU_RULE_DATA_LOADING || rule == HU_RULE_IO_STALL || rule == HU_RULE_PYTHON_GC || rule == HU_RULE_PIN ||
-           rule == HU_RULE_HOST_WORK || rule == HU_RULE_ALLOCATOR;
-}
-
-/* Does a finding name what another one only makes up for?  Without syncs a late rank would have time. */
-static bool names_what(const hu_finding *name, const hu_finding *general)
-{
-    if (general->rule == HU_RULE_HOST_SYNC)
-        return name->rule == HU_RULE_STRAGGLER && name->confidence >= general->confidence;
-    return name->rule == HU_RULE_UNRECORDED || (names_host_time(name->rule) && name->confidence >= general->confidence);
-}
-
-/*
- * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That
- * is no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it
- * saves as much.
- */
-static void put_names_first(hu_findings *f, hu_rule general)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        const hu_finding launch = f->at[i];
-        size_t           last = i;
-
-        if (launch.rule != general)
-            continue;
-        for (size_t k = i + 1; k < f->n; k++)
-            if (names_what(&f->at[k], &launch) && f->at[k].gain_pct >= AS_MUCH * launch.gain_pct)
-                last = k;
-        memmove(&f->at[i], &f->at[i + 1], (last - i) * sizeof *f->at);
-        f->at[last] = launch;
-        return;
-    }
-}
-
-/*
- * A lock that is held while its holder sleeps is the cause, and the sleep is what is under it: where both together would
- * save more than all, they are about the same time.
- */
-static void put_lock_first(hu_findings *f)
-{
-    static const double LEAST = 0.5; /* of the other's gain */
-
-    for (size_t i = 0; i < f->n; i++)
-        for (size_t k = i + 1; f->at[i].rule == HU_RULE_SLEEP && k < f->n; k++) {
-            const hu_finding lock = f->at[k];
-
-            if (lock.rule != HU_RULE_LOCK || !(lock.gain_pct >= LEAST * f->at[i].gain_pct) ||
-                !(lock.gain_pct + f->at[i].gain_pct > 100))
-                continue;
-            memmove(&f->at[i + 1], &f->at[i], (k - i) * sizeof *f->at);
-            f->at[i] = lock;
-            return;
-        }
-}
-
-void hu_findings_sort(hu_findings *f)
-{
-    if (!f || !f->n)
-        return;
-    qsort(f->at, f->n, sizeof *f->at, by_gain);
-    put_names_first(f, HU_RULE_LAUNCH_BOUND);
-    put_names_first(f, HU_RULE_HOST_SYNC);
-    put_lock_first(f);
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */
