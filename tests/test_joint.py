@@ -106,10 +106,10 @@ class Job:
         return step
 
 
-def ask(job: Job) -> tuple[float, dict[str, Any]]:
+def ask(job: Job, *options: str) -> tuple[float, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         step = job.write(pathlib.Path(name))
-        return step, report(name)
+        return step, report(name, *options)
 
 
 def price(joint: dict[str, Any], edit: str, rank: int | None = None) -> dict[str, Any]:
@@ -149,6 +149,37 @@ class Joint(unittest.TestCase):
         _, said = ask(job)
         self.assertEqual(said["findings"][0]["id"], "straggler")
         self.assertNotIn("data-loading", [f["id"] for f in said["findings"] if f["gain_pct"] is None or f["gain_pct"] > 1])
+
+    def test_what_makes_one_rank_late_stands_behind_that_it_is_late(self) -> None:
+        """With CPUs enough the loader's price is the surer one, and about the same time; of all ranks it is the loader."""
+        for ranks in (4, 8):
+            job, all_load = Job(2, ranks=ranks), Job(2, ranks=ranks)
+            for k in range(job.steps):
+                job.loader[k][2] += 5000 * US
+                all_load.loader[k] = [t + 5000 * US for t in all_load.loader[k]]
+            found = ask(job, "--cpus", "64")[1]["findings"]
+            loader = next(f for f in found if f["id"] == "data-loading")
+            self.assertEqual(found[0]["id"], "straggler", [(f["id"], f["gain_pct"]) for f in found])
+            self.assertGreater(loader["gain_low_pct"], found[0]["gain_low_pct"])
+            self.assertIn("of rank 2, not of most others: data loading on the critical path", found[0]["evidence"])
+            found = ask(all_load, "--cpus", "64")[1]["findings"]
+            self.assertEqual(found[0]["id"], "data-loading", [(f["id"], f["gain_pct"]) for f in found])
+
+    def test_gaps_that_no_rank_shows_are_in_the_interval_of_all(self) -> None:
+        """Kernels of 3 that all wait for their launches; with one of 60 now and then, those behind it show the device's gap of 1."""
+        width = []
+        for longest in (3, 60):
+            job = Job(1, ranks=2, layers=40)
+            for k in range(job.steps):
+                job.transfer[k] = [5 * US] * job.layers
+                job.loader[k] = [20 * US] * job.ranks
+                job.compute[k] = [[(3 if i % 20 else longest) * US for i in range(job.layers)] for _ in range(job.ranks)]
+            _, said = ask(job)
+            found = next(f for f in said["findings"] if f["id"] == "launch-bound")
+            self.assertIn("without it on 2 of 2 ranks", " ".join(found["evidence"]))
+            self.assertEqual(said["ranks"][0]["replay"]["gap_ns"], 1000 if longest > 3 else 1500)
+            width.append(found["gain_high_pct"] - found["gain_low_pct"])
+        self.assertGreater(width[0], 3 * width[1])
 
     def test_a_late_rank_that_no_longer_is(self) -> None:
         errors = []

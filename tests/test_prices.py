@@ -95,7 +95,7 @@ class Prices(unittest.TestCase):
         self.assertAlmostEqual(said["gain_pct"], 50, delta=1)
         self.assertLess(said["gain_low_pct"], 22)
         self.assertGreater(said["gain_high_pct"], 56)
-        self.assertRegex(" ".join(said["evidence"]), "is not seen: the price takes 1.50 µs, its interval 0 to 4.00 µs")
+        self.assertRegex(" ".join(said["evidence"]), "is not seen: 1.50 µs per call in the price, 0 to 4.00 µs in its interval")
         self.assertRegex(said["evidence"][0], "the price: 700 ns each, as in a CUDA graph")
         facts = self.replay(job)
         self.assertEqual((facts["launch_latency_ns"], facts["gap_ns"]), (19000, 1500))

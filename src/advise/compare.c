@@ -656,6 +656,42 @@ static void drop_unnamed(hu_findings *f, const hu_finding *straggler, const hu_j
     hu_findings_cut_ladder(f);
 }
 
+static bool has_cause(const hu_findings *f, uint64_t cause)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].cause == cause)
+            return true;
+    for (size_t i = 0; i < f->n_spare; i++)
+        if (f->spare[i].cause == cause)
+            return true;
+    return false;
+}
+
+/*
+ * What the late rank does and few others do is why it is late, and no second thing to mend: it is marked, and said of the rank.
+ * What as many others do, too, would take the time of all.
+ */
+static void mark_late_rank(hu_findings *f, hu_findings *const *all, const hu_joint_replay *job, hu_finding *straggler)
+{
+    const hu_joint_replay_price *one = find_price(job, HU_EDIT_STRAGGLER);
+    char                        *line = straggler->evidence[straggler->n_evidence];
+    size_t                       n = 0;
+
+    if (straggler->edit.rank < 0 || !one || !job->is_trusted || !all[one->digest])
+        return;
+    for (size_t i = 0; i < f->n; i++) {
+        hu_finding           *x = &f->at[i];
+        const hu_joint_cause *c = x->cause ? hu_joint_causes_find(&job->causes, x->cause) : NULL;
+
+        x->is_of_late_rank = c && 2 * c->ranks <= job->ranks && has_cause(all[one->digest], x->cause);
+        if (x->is_of_late_rank && straggler->n_evidence < HU_EVIDENCE && n < HU_EVIDENCE_BYTES)
+            n += n ? (size_t)snprintf(line + n, HU_EVIDENCE_BYTES - n, ", %s", hu_rule_title(x->rule))
+                   : (size_t)snprintf(line, HU_EVIDENCE_BYTES, "of rank %lld, not of most others: %s",
+                                      (long long)straggler->edit.rank, hu_rule_title(x->rule));
+    }
+    straggler->n_evidence += n > 0;
+}
+
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job)
 {
@@ -689,6 +725,8 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
         is_found = job->is_trusted ? compare_replayed(&x, job, all, digests, s, r) : name_late_rank(&x, job, digests, s);
     if (!is_found)
         return;
+    if (job->is_replayed && !s->by_messages)
+        mark_late_rank(f, all, job, &x);
     show_stragglers(&x, r, digests, s);
     if (digests[slowest]->comm.on_host)
         drop_waiting(f, &x);

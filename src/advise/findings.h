@@ -16,9 +16,10 @@ typedef struct {
     double        low_pct, high_pct;   /* where it should lie */
     double        free_pct;            /* the upper bound: where the interval ends for the edit as if it cost nothing */
     double        before_ns, after_ns; /* mean simulated step; after is NaN with gain_pct */
-    double        least_share; /* of the gain, what is there even if the trace does not show all of it: 0, 1/2 or 1 */
-    uint64_t      cause;       /* the same on all ranks that have it (hu_effect); 0: only this rank prices it */
-    bool          is_of_job;   /* only the replay of all ranks shows this gain, not that of the rank alone */
+    double        least_share;     /* of the gain, what is there even if the trace does not show all of it: 0, 1/2 or 1 */
+    uint64_t      cause;           /* the same on all ranks that have it (hu_effect); 0: only this rank prices it */
+    bool          is_of_job;       /* only the replay of all ranks shows this gain, not that of the rank alone */
+    bool          is_of_late_rank; /* its cause is one that the rank for which all others wait has, and few others */
     hu_confidence confidence;
     hu_edit       edit;              /* that prices it; kind HU_EDIT_KINDS when no edit does */
     char          fix[HU_FIX_BYTES]; /* what to do; "": hu_rule_fix says it */

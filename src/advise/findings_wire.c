@@ -17,7 +17,7 @@ HU_WIRE_TABLE(hu_edit, EDIT);
 #define FINDING(F, T) \
     F(T, ENUM, rule, HU_RULE_COUNT) F(T, TEXT, statement) F(T, TEXTS, evidence, n_evidence) F(T, SIZE, n_evidence) \
     F(T, F64, gain_pct) F(T, F64, low_pct) F(T, F64, high_pct) F(T, F64, free_pct) F(T, F64, before_ns) \
-    F(T, F64, after_ns) F(T, F64, least_share) F(T, U64, cause) F(T, BOOL, is_of_job) \
+    F(T, F64, after_ns) F(T, F64, least_share) F(T, U64, cause) F(T, BOOL, is_of_job) F(T, BOOL, is_of_late_rank) \
     F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) F(T, PART, edit, hu_edit) F(T, TEXT, fix)
 /* clang-format on */
 HU_WIRE_TABLE(hu_finding, FINDING);

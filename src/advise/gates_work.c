@@ -48,8 +48,8 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
     if (!gap->is_gap_seen)
         hu_hint_show(
             h,
-            "nearly every operation waited for its launch, so how soon one can follow another is not seen: the price "
-            "takes %s, its interval 0 to %s",
+            "nearly every operation waited for its launch, so how soon one can follow another is not seen: %s per call in "
+            "the price, 0 to %s in its interval",
             hu_say_time((double)gap->gap_ns).t, hu_say_time((double)gap->most_gap_ns).t);
     if (w->is_blocking)
         hu_hint_show(h, "each launch waits for its own kernel: what launching costs without that is not in the trace");

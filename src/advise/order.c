@@ -9,6 +9,8 @@
 
 static const double AS_MUCH = 0.95; /* of another's gain: the same for all that a replay can tell */
 
+enum { OF_LATE_RANK = HU_RULE_COUNT }; /* as a symptom: any finding of hu_finding.is_of_late_rank */
+
 /* Whose place changes. */
 typedef enum {
     SYMPTOM_DOWN, /* behind the last of its causes */
@@ -17,11 +19,12 @@ typedef enum {
 
 /* Two findings about one time: one row a reason.  Rows of a symptom stand together; symptoms are taken in this order. */
 static const struct {
-    hu_rule symptom, cause;
-    double  share;       /* of the symptom's gain, that the cause saves at least */
-    double  least_sum;   /* percent: both together would save more */
-    bool    is_any_sure; /* else the cause is at least as sure as the symptom */
-    move    move;
+    unsigned symptom; /* a hu_rule, or OF_LATE_RANK */
+    hu_rule  cause;
+    double   share;       /* of the symptom's gain, that the cause saves at least */
+    double   least_sum;   /* percent: both together would save more */
+    bool     is_any_sure; /* else the cause is at least as sure as the symptom */
+    move     move;
 } outranks[] = {
     /* the host is late for one thing, and cheaper launches only make up for it: no reason to capture graphs.  It has a name, or
        is to be recorded first */
@@ -37,6 +40,9 @@ static const struct {
     /* a lock that is held while its holder sleeps: more than all cannot be saved, so it is one time, and the sleep is what is
        under the lock */
     {HU_RULE_SLEEP, HU_RULE_LOCK, 0.5, 100, true, CAUSE_UP},
+    /* one rank does what the others do not, and all wait for it: its advice for every rank (a loader with workers) is not what
+       is asked, but why this one does it.  That it is late names the rank and what takes it longer */
+    {OF_LATE_RANK, HU_RULE_STRAGGLER, AS_MUCH, 0, false, CAUSE_UP},
 };
 
 /*
@@ -65,13 +71,18 @@ static int by_rank(const void *left, const void *right)
     return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
+static bool is_symptom(unsigned symptom, const hu_finding *f)
+{
+    return symptom == OF_LATE_RANK ? f->is_of_late_rank : symptom == f->rule;
+}
+
 /* The row by which `cause` comes before `symptom`; HU_COUNT(outranks): none. */
-static size_t find_row(const hu_finding *symptom, const hu_finding *cause)
+static size_t find_row(unsigned which, const hu_finding *symptom, const hu_finding *cause)
 {
     size_t r = 0;
 
     for (; r < HU_COUNT(outranks); r++)
-        if (outranks[r].symptom == symptom->rule && outranks[r].cause == cause->rule &&
+        if (outranks[r].symptom == which && outranks[r].cause == cause->rule &&
             cause->gain_pct >= outranks[r].share * symptom->gain_pct &&
             cause->gain_pct + symptom->gain_pct > outranks[r].least_sum &&
             (outranks[r].is_any_sure || cause->confidence >= symptom->confidence))
@@ -91,16 +102,16 @@ static void move_to(hu_findings *f, size_t from, size_t to)
     f->at[to] = x;
 }
 
-/* Puts the causes of the first finding of a rule before it. */
-static void put_causes_first(hu_findings *f, hu_rule symptom)
+/* Puts the causes of the first finding of a kind before it. */
+static void put_causes_first(hu_findings *f, unsigned symptom)
 {
     size_t i = 0, last;
 
-    while (i < f->n && f->at[i].rule != symptom)
+    while (i < f->n && !is_symptom(symptom, &f->at[i]))
         i++;
     last = i;
     for (size_t k = i + 1; k < f->n; k++) {
-        const size_t row = find_row(&f->at[i], &f->at[k]);
+        const size_t row = find_row(symptom, &f->at[i], &f->at[k]);
 
         if (row == HU_COUNT(outranks))
             continue;
