@@ -124,6 +124,29 @@ class Prices(unittest.TestCase):
         self.assertGreater(said["gain_pct"], 60)
         self.assertLess(said["gain_pct"], 71)
 
+    def capturing(self, operators: int) -> list[str]:
+        """A capture of 40 for each operator, then memory that is allocated anew, for 400 of the 3000 of a step."""
+        job = Steps()
+        for _ in range(6):
+            job.mark()
+            job.range("cuda_runtime", "cudaStreamBeginCapture", 5)
+            for _ in range(operators):
+                job.range("cpu_op", "aten::mm", 34)
+                job.range("cuda_runtime", "cudaLaunchKernel", 6)
+            job.range("cuda_runtime", "cudaStreamEndCapture", 30)
+            job.range("cuda_runtime", "cudaMalloc", 400)
+            job.launches(20, 20, 100)
+            job.wait(job.now, job.free + 5)
+            job.now = job.free + 6
+        job.mark()
+        return [f["id"] for f in job.asked(self.path)["findings"]]
+
+    def test_a_capture_that_is_nearly_all_is_told_first(self) -> None:
+        self.assertEqual(self.capturing(400)[0], "graph-capture")
+        few = self.capturing(20)
+        self.assertIn("graph-capture", few)
+        self.assertEqual((few[0], few[-1]), ("allocator", "graph-capture"))
+
     def loading(self, waits: dict[int, float], steps: int = 9) -> Steps:
         """30 launches a step take 1770 of the host and 930 of the device; before them a fetch, which waits in some steps."""
         job = Steps()

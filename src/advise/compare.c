@@ -668,8 +668,8 @@ static bool has_cause(const hu_findings *f, uint64_t cause)
 }
 
 /*
- * What the late rank does and few others do is why it is late, and no second thing to mend: it is marked, and said of the rank.
- * What as many others do, too, would take the time of all.
+ * What the late rank does and few others do is why it is late, and no second thing to mend: it is marked, and said of the
+ * rank.  What most do would take the time of all.
  */
 static void mark_late_rank(hu_findings *f, hu_findings *const *all, const hu_joint_replay *job, hu_finding *straggler)
 {

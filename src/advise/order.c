@@ -11,6 +11,8 @@ static const double AS_MUCH = 0.95; /* of another's gain: the same for all that 
 
 enum { OF_LATE_RANK = HU_RULE_COUNT }; /* as a symptom: any finding of hu_finding.is_of_late_rank */
 
+static const double MOSTLY = 50; /* percent of the step */
+
 /* Whose place changes. */
 typedef enum {
     SYMPTOM_DOWN, /* behind the last of its causes */
@@ -26,8 +28,8 @@ static const struct {
     bool     is_any_sure; /* else the cause is at least as sure as the symptom */
     move     move;
 } outranks[] = {
-    /* the host is late for one thing, and cheaper launches only make up for it: no reason to capture graphs.  It has a name, or
-       is to be recorded first */
+    /* the host is late for one thing, and cheaper launches only make up for it: no reason to capture graphs.  It has a name,
+       or is to be recorded first */
     {HU_RULE_LAUNCH_BOUND, HU_RULE_UNRECORDED, AS_MUCH, 0, true, SYMPTOM_DOWN},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_DATA_LOADING, AS_MUCH, 0, false, SYMPTOM_DOWN},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL, AS_MUCH, 0, false, SYMPTOM_DOWN},
@@ -37,13 +39,19 @@ static const struct {
     {HU_RULE_LAUNCH_BOUND, HU_RULE_ALLOCATOR, AS_MUCH, 0, false, SYMPTOM_DOWN},
     /* without syncs a late rank would have time: that it is late is why the others wait */
     {HU_RULE_HOST_SYNC, HU_RULE_STRAGGLER, AS_MUCH, 0, false, SYMPTOM_DOWN},
-    /* a lock that is held while its holder sleeps: more than all cannot be saved, so it is one time, and the sleep is what is
-       under the lock */
+    /* a lock that is held while its holder sleeps: more than all cannot be saved, so it is one time, and the sleep is what
+       is under the lock */
     {HU_RULE_SLEEP, HU_RULE_LOCK, 0.5, 100, true, CAUSE_UP},
-    /* one rank does what the others do not, and all wait for it: its advice for every rank (a loader with workers) is not what
-       is asked, but why this one does it.  That it is late names the rank and what takes it longer */
+    /* one rank does what the others do not, and all wait for it: advice for every rank (a loader with workers) is not what
+       is asked for, but why this one does it.  That it is late names the rank and what takes it longer */
     {OF_LATE_RANK, HU_RULE_STRAGGLER, AS_MUCH, 0, false, CAUSE_UP},
 };
+
+/* Graphs are made for most of what was captured: no step of the job that anything else could be said of is left. */
+static bool is_nearly_all(const hu_finding *f)
+{
+    return f->rule == HU_RULE_CAPTURE && f->low_pct >= MOSTLY;
+}
 
 /*
  * What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one.  A child process that
@@ -51,7 +59,7 @@ static const struct {
  */
 static double rank_of(const hu_finding *f)
 {
-    if (hu_finding_is_of_capture(f))
+    if (hu_finding_is_of_capture(f) && !is_nearly_all(f))
         return 0; /* behind all that the job's usual steps pay */
     if (hu_lone_work_is_bound(f))
         return f->high_pct / 2; /* what half of it would save: no less than had it a price */

@@ -2,9 +2,9 @@
  * joint_price.c - replays of all ranks with and without an edit.
  *
  * The interval spans both readings of what nothing explains (graph/replay.h), the gaps that devices may need where none was
- * seen, what the replay misses of the measured step, the steps' own scatter, and a share of the gain: that a rank would do as
- * the others do is a guess about its cause, not a law.  It ends where nothing more can be gained: no rank's step is shorter
- * than its own work, whoever it no longer waits for.
+ * seen, what the replay misses of the measured step, the steps' own scatter, and a share of the gain: that a rank would do
+ * as the others do is a guess about its cause, not a law.  It ends where nothing more can be gained: no rank's step is
+ * shorter than its own work, whoever it no longer waits for.
  */
 #include "graph/joint_price.h"
 
