@@ -88,9 +88,9 @@ class Prices(unittest.TestCase):
         return facts
 
     def test_gaps_of_a_host_that_launches_without_a_pause_are_not_the_devices(self) -> None:
-        """Each kernel of 3 begins 19 behind its call and 5 behind the kernel before, because calls take 9: with 1.5 between kernels
+        """Each kernel of 3 begins 24 behind its call and 5 behind the kernel before, because calls take 9: with 1.5 between kernels
         that is half of the time, with 1 it is 56 %, and with the 4 that it might be it is 22 %."""
-        job = self.launching(9, [3], 19)
+        job = self.launching(9, [3], 24)
         said = self.found(job)["launch-bound"]
         self.assertAlmostEqual(said["gain_pct"], 50, delta=1)
         self.assertLess(said["gain_low_pct"], 22)
@@ -98,7 +98,7 @@ class Prices(unittest.TestCase):
         self.assertRegex(" ".join(said["evidence"]), "is not seen: 1.50 µs per call in the price, 0 to 4.00 µs in its interval")
         self.assertRegex(said["evidence"][0], "the price: 700 ns each, as in a CUDA graph")
         facts = self.replay(job)
-        self.assertEqual((facts["launch_latency_ns"], facts["gap_ns"]), (19000, 1500))
+        self.assertEqual((facts["launch_latency_ns"], facts["gap_ns"]), (24000, 1500))
 
     def test_a_gap_that_could_be_all_of_the_time_leaves_an_interval_from_nothing(self) -> None:
         said = self.found(self.launching(6, [3], 19))["launch-bound"]
