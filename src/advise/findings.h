@@ -109,9 +109,9 @@ void hu_findings_cut_ladder(hu_findings *f);
 void hu_findings_drop_general(hu_findings *f);
 
 /*
- * Puts the largest gain that can be counted on first, the middle between the low end of its interval and the gain; but
- * cheaper launches behind what names the host's time and saves as much.  Again when a comparison of ranks has changed
- * intervals.  `f` may be NULL.
+ * Puts the largest gain that can be counted on first, the middle between the low end of its interval and the gain; but a
+ * cause before what only makes up for it (order.c).  Again when a comparison of ranks has changed intervals.  `f` may be
+ * NULL.
  */
 void hu_findings_sort(hu_findings *f);
 

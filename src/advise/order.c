@@ -8,10 +8,9 @@
 #include "advise/lone_work.h"
 
 static const double AS_MUCH = 0.95; /* of another's gain: the same for all that a replay can tell */
+static const double MOSTLY = 50;    /* percent of the step */
 
 enum { OF_LATE_RANK = HU_RULE_COUNT }; /* as a symptom: any finding of hu_finding.is_of_late_rank */
-
-static const double MOSTLY = 50; /* percent of the step */
 
 /* Whose place changes. */
 typedef enum {
