@@ -63,7 +63,8 @@ static int arm(const hu_run_options *o, hu_arena *arena)
                             .wants_nvtx = o->doors & HU_DOOR_NVTX,
                             .wants_cuda = o->doors & HU_DOOR_CUDA,
                             .wants_nccl = o->doors & HU_DOOR_NCCL,
-                            .wants_opencl = o->doors & HU_DOOR_OPENCL};
+                            .wants_opencl = o->doors & HU_DOOR_OPENCL,
+                            .wants_openmp = o->doors & HU_DOOR_OPENMP};
     hu_launch_notes notes = {0};
     hu_session      session;
     hu_facts        facts;

@@ -140,7 +140,8 @@ static char **make_environment(run_state *r, const char *session, hu_launch_note
                                  .wants_nvtx = r->o->doors & HU_DOOR_NVTX,
                                  .wants_cuda = r->o->doors & HU_DOOR_CUDA,
                                  .wants_nccl = r->o->doors & HU_DOOR_NCCL,
-                                 .wants_opencl = r->o->doors & HU_DOOR_OPENCL};
+                                 .wants_opencl = r->o->doors & HU_DOOR_OPENCL,
+                                 .wants_openmp = r->o->doors & HU_DOOR_OPENMP};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }
@@ -505,7 +506,7 @@ static bool lacks_required(const run_state *r)
     const uint32_t open = r->tally.doors | (r->perf ? (uint32_t)HU_DOOR_CPU : 0);
     bool           lacks = false;
 
-    for (uint32_t door = 1; door && door <= HU_DOOR_OPENCL; door <<= 1) {
+    for (uint32_t door = 1; door && door <= HU_DOOR_OPENMP; door <<= 1) {
         if (!(r->o->required & door & ~open))
             continue;
         hu_command_say("--require %s: nothing of this kind was recorded", hu_run_door_name(door));

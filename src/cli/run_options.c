@@ -14,7 +14,8 @@
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100, DEFAULT_THRESHOLD_NS = 1000 };
 
 #define DEFAULT_DOORS \
-    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL)
+    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL | \
+     HU_DOOR_OPENMP)
 #define LATER_DOORS HU_DOOR_PYTORCH
 
 static const struct {
@@ -39,7 +40,6 @@ static const char *const foreign_doors[] = {"cudnn",
                                             "opengl",
                                             "vulkan",
                                             "openacc",
-                                            "openmp",
                                             "ucx",
                                             "nvvideo",
                                             "python-gil",
@@ -92,7 +92,7 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                    "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, "
-                   "opencl, none",
+                   "opencl, openmp, none",
                    option, text);
 }
 
@@ -482,7 +482,7 @@ const hu_run_options hu_run_defaults = {
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl (default: all of them), or none", 0,
+     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), or none", 0,
      .parse = parse_trace, .heading = "what to record", .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},

@@ -146,6 +146,11 @@
     K(ERROR, "error")                                   \
     K(UNFINISHED, "unfinished")                         \
     K(FD, "fd")                                         \
+    K(REGION, "region")                                 \
+    K(THREADS, "threads")                               \
+    K(WORK_NS, "work_ns")                               \
+    K(PLACE, "place")                                   \
+    K(WORKSHARING, "worksharing")                       \
     K(IGNORED, "Rank")                                  \
     K(ARG_NAME, "name")                                 \
     K(LABELS, "labels")                                 \

@@ -452,6 +452,24 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
     return hu_builder_os_detail(r->b, &d);
 }
 
+/* `holdup run`, of OpenMP: times beyond what a recording lasts are no times. */
+static uint32_t take_omp(chrome_reader *r, uint32_t name)
+{
+    const chrome_event *e = &r->event;
+    const int64_t       region = int_of(e, CHROME_REGION, 0), work_ns = int_of(e, CHROME_WORK_NS, -1);
+    const int32_t       threads = int32_of(e, CHROME_THREADS, 0);
+    const hu_omp_detail d = {.region = region > 0 ? region : 0,
+                             .work_ns = work_ns >= 0 && work_ns < WEEK_NS ? work_ns : -1,
+                             .threads = threads > 0 ? threads : 0,
+                             .calls = count_of(e, CHROME_CALLS),
+                             .caller = text_of(r, CHROME_CALLER),
+                             .place = text_of(r, CHROME_PLACE),
+                             .worksharing = text_of(r, CHROME_WORKSHARING),
+                             .what = (uint8_t)hu_producers_omp(hu_builder_text(r->b, name))};
+
+    return d.region || d.calls ? hu_builder_omp_detail(r->b, &d) : HU_NONE;
+}
+
 /* A receive from anybody says with whom it was in the end. */
 static uint32_t take_mpi(chrome_reader *r)
 {
@@ -494,6 +512,8 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
         return take_os_call(r, s->name);
     case HU_KIND_MPI:
         return take_mpi(r);
+    case HU_KIND_OPENMP:
+        return take_omp(r, s->name);
     case HU_KIND_SYNC:
         return hu_builder_sync_detail(r->b,
                                       &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1), int_of(e, CHROME_WAIT_EVENT, -1),

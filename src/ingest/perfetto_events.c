@@ -152,6 +152,8 @@ static hu_kind place_event(perfetto_reader *r, const track_event *t, uint32_t tr
     if (on_stream && !t->is_known_category)
         perfetto_values_set_text(r, CHROME_CAT, perfetto_events_category(t->name));
     kind = chrome_take_kind(&r->chrome);
+    if (kind == HU_KIND_OPENMP) /* a row beside what the thread does, of the same thread */
+        perfetto_values_set(r, CHROME_TID, perfetto_tracks_thread(r, track));
     if (row[1].type == CHROME_INT)
         return kind;
     if (on_stream && row[0].type != CHROME_INT) {

@@ -133,6 +133,7 @@ void perfetto_tracks_declare(perfetto_reader *r, hu_str message);
 uint32_t perfetto_tracks_find(perfetto_reader *r, uint64_t uuid);
 /* The two members that say on which row its events lie. */
 const chrome_value *perfetto_tracks_row(perfetto_reader *r, uint32_t track);
+chrome_value        perfetto_tracks_thread(perfetto_reader *r, uint32_t track); /* that the row lies below; else its own */
 void                perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice);
 /* Pairs the edges: the lengths of all slices. */
 void perfetto_tracks_finish(perfetto_reader *r);

@@ -263,6 +263,18 @@ const chrome_value *perfetto_tracks_row(perfetto_reader *r, uint32_t track)
     return r->tracks.at[track].row;
 }
 
+chrome_value perfetto_tracks_thread(perfetto_reader *r, uint32_t track)
+{
+    uint32_t up = track;
+
+    for (int i = 0; i < MOST_ANCESTORS && up != UINT32_MAX; i++) {
+        if (r->tracks.at[up].has_tid)
+            return int_value(r->tracks.at[up].tid);
+        up = parent_of(r, up);
+    }
+    return perfetto_tracks_row(r, track)[1];
+}
+
 void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice)
 {
     const int64_t        most = hu_input_limits(r->chrome.in)->events;

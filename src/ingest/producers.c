@@ -105,6 +105,17 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call)
     return found;
 }
 
+hu_omp_what hu_producers_omp(hu_str name)
+{
+    static const char *const names[] = {"",      "parallel region",        "implicit task",
+                                        "tasks", "short parallel regions", "short implicit tasks"};
+
+    for (size_t i = 1; i < HU_COUNT(names); i++)
+        if (hu_str_equal(name, hu_str_of(names[i])))
+            return (hu_omp_what)i;
+    return HU_OMP_OTHER;
+}
+
 bool hu_producers_is_lock(hu_str function)
 {
     static const char *const parts[] = {"mutex", "Mutex", "rwlock", "RwLock", "SpinLock", "lock_slow", "lock_contended"};

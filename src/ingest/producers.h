@@ -12,6 +12,9 @@ hu_kind hu_producers_kind(hu_str category);
 /* What a call of the system is for, by what the recorder says of it; a wait for child processes by the call's name. */
 hu_host_class hu_producers_host_class(hu_str class, hu_str call);
 
+/* What a slice of OpenMP is, by the name that `holdup run` gives it. */
+hu_omp_what hu_producers_omp(hu_str name);
+
 /* Is this the name of a kernel that moves data between devices?  Case is ignored. */
 /* A call that maps or releases memory; of a file only where its path says so. */
 /* Does a function that waits in a futex belong to a lock: std::sync::Mutex of Rust, absl::Mutex, parking_lot? */

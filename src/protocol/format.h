@@ -54,7 +54,8 @@ enum {
     D(CUDA, "cuda", 5)          /* GPU work and the calls that launch it: CUPTI   */ \
     D(NCCL, "nccl", 6)          /* room for the doors to come                     */ \
     D(PYTORCH, "pytorch", 7)                                                         \
-    D(OPENCL, "opencl", 8)      /* commands and calls: a layer of OpenCL's loader */
+    D(OPENCL, "opencl", 8)      /* commands and calls: a layer of OpenCL's loader */ \
+    D(OPENMP, "openmp", 9)      /* parallel regions, barriers, tasks: OMPT        */
 /* clang-format on */
 
 enum {
@@ -98,6 +99,7 @@ typedef enum {
     HU_RECORD_GPU,     /* of CUPTI: gpu.h */
     HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_OPENCL,  /* see opencl.h */
+    HU_RECORD_OMP,     /* see omp_events.h */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -114,6 +116,7 @@ typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_GPU_PLACE = 32, HU_MORE_GPU_LAUNCH, HU_MORE_GPU_BYTES, HU_MORE_GPU_EVENT, HU_MORE_GPU_MEMORY, /* gpu.h */
     HU_MORE_OPENCL_QUEUE = 48, HU_MORE_OPENCL_WAIT, HU_MORE_OPENCL_TIMES, HU_MORE_OPENCL_SIZE,
     HU_MORE_OPENCL_BYTES,               /* opencl.h */
+    HU_MORE_OMP = 56,                   /* see omp_events.h */
 } hu_more;
 
 typedef enum {

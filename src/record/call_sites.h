@@ -24,7 +24,7 @@ typedef struct {
     HU_VEC(hu_call_place) places; /* by start */
     HU_VEC(hu_call_module) modules;
     HU_VEC(hu_str) names;            /* by id; "" where there is none */
-    hu_map code, objects, addresses; /* address -> id */
+    hu_map code, objects, addresses, calls; /* address -> id */
 } hu_call_sites;
 
 #define HU_CALL_SITE_NONE UINT32_MAX
@@ -41,6 +41,8 @@ bool hu_call_sites_read(hu_call_sites *out, hu_str ring, hu_str program, hu_symb
 /* "function", or "function (module)" of another module than the program, "module+0xoffset" where it has no symbol, of the
  * call that returns to this address. */
 uint32_t hu_call_sites_caller(hu_call_sites *s, uint64_t return_address);
+/* "module+0xaddress" of the same call, as addr2line wants it: the name for two calls in one function. */
+uint32_t hu_call_sites_place(hu_call_sites *s, uint64_t return_address);
 /* The symbol of the global or static object at this address, "symbol+0xoffset" inside of it. */
 uint32_t hu_call_sites_object(hu_call_sites *s, uint64_t address);
 /* "0x…" */

@@ -139,6 +139,14 @@ static bool add_cuda(variables *v, const hu_launch_plan *plan, hu_arena *arena, 
     return set(v, arena, "CUDA_INJECTION64_PATH", NULL, plan->library);
 }
 
+/* OpenMP asks for a tool by name, and finds us where we are preloaded; this is for programs that drop that.  Another tool
+ * stays (inject/ompt.c says so). */
+static bool add_openmp(variables *v, const hu_launch_plan *plan, hu_arena *arena)
+{
+    return !plan->wants_openmp || value_of(v, "OMP_TOOL_LIBRARIES") ||
+           set(v, arena, "OMP_TOOL_LIBRARIES", NULL, plan->library);
+}
+
 /* NCCL has one profiler.  Whoever chose one, or none, wants that. */
 static bool add_profiler(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
@@ -173,7 +181,8 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
-    if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes) || !add_layer(v, plan, arena))
+    if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes) || !add_layer(v, plan, arena) ||
+        !add_openmp(v, plan, arena))
         return false;
     if (plan->wants_nccl && !add_profiler(v, plan, arena, notes))
         return false;

@@ -16,7 +16,7 @@ typedef struct {
     char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t       n_assignments;
     const char  *program; /* the file that is started; NULL: not known */
-    bool         wants_nvtx, wants_cuda, wants_nccl, wants_opencl;
+    bool         wants_nvtx, wants_cuda, wants_nccl, wants_opencl, wants_openmp;
 } hu_launch_plan;
 
 /* Lines for the user about what could not be done as wished; texts are in the arena. */

@@ -39,16 +39,19 @@
     W(DTYPE, "dtype") W(IN_ELEMENTS, "In msg nelems") W(OUT_ELEMENTS, "Out msg nelems") W(GROUP_SIZE, "Group size")    \
     W(GROUP_NAME, "Process Group Name") W(GROUP_DESCRIPTION, "Process Group Description") W(SEQUENCE, "Seq")           \
     W(SOURCE_RANK, "Src Rank") W(TARGET_RANK, "Dst Rank") W(COMM_RANK, "comm_rank") W(RECORDED, "recorded")            \
-    W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(CL_QUEUED, "queued (device ns)")                          \
+    W(EVENT, "event") W(STATE, "state") W(QUEUE, "queue") W(CL_QUEUED, "queued (device ns)")                           \
     W(CL_SUBMITTED, "submitted (device ns)") W(CL_STARTED, "started (device ns)") W(CL_ENDED, "ended (device ns)")     \
-    W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")               \
-    W(QUEUE_BARRIER, "Queue Barrier")
+    W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")                        \
+    W(QUEUE_BARRIER, "Queue Barrier")                                                                                  \
+    W(REGION, "region") W(THREADS, "threads") W(REQUESTED, "requested") W(WORK_NS, "work_ns") W(CALLS, "calls")        \
+    W(PLACE, "place") W(TASKS, "tasks") W(WORKSHARE, "worksharing")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \
     C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")            \
     C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                   \
-    C(HOST, "cuda_host_function") C(NCCL, "nccl") C(CL_RUNTIME, "opencl_runtime") C(CL_SYNC, "opencl_sync")
+    C(HOST, "cuda_host_function") C(NCCL, "nccl") C(CL_RUNTIME, "opencl_runtime") C(CL_SYNC, "opencl_sync")            \
+    C(OPENMP, "openmp")
 /* clang-format on */
 
 enum {
@@ -171,6 +174,7 @@ typedef struct {
     uint64_t           correlation_base; /* correlations of this process begin behind those of the ones before */
     struct hu_pf_nccl *nccl;             /* NULL: NCCL told nothing */
     struct hu_pf_cl   *cl;               /* NULL: it did not use OpenCL */
+    struct hu_pf_omp  *omp;              /* NULL: OpenMP told nothing */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -197,6 +201,11 @@ bool hu_pf_ranges_write(hu_pf *p, hu_pf_sequence *s);
 bool hu_pf_nccl_survey(hu_pf *p);
 bool hu_pf_nccl_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
 bool hu_pf_nccl_write(hu_pf *p, hu_pf_sequence *s);
+
+/* pf_omp.c: what OpenMP told.  Before the first thread; a record of a thread, whose row below `parent` it makes: 0 until
+ * then.  False: no memory. */
+bool hu_pf_omp_survey(hu_pf *p);
+bool hu_pf_omp_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from, uint64_t parent, uint64_t *row);
 
 /* pf_outside.c: what was seen from outside and is not covered by records.  False: no memory. */
 typedef struct {

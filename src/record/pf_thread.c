@@ -45,6 +45,7 @@ typedef struct {
     const hu_wait_thread *waits;            /* of this thread, seen from outside */
     size_t                n_waits;
     bool                  is_gpu; /* it decoded what CUPTI gave */
+    uint64_t              omp_row; /* of what OpenMP told; 0: nothing yet */
     uint64_t              paused; /* when the recorder stopped listening in the last step; 0: it did not */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
@@ -482,6 +483,8 @@ static bool convert(work *w, const hu_ring_event *e)
         if ((r->aux & ((1u << HU_OPENCL_KIND_BITS) - 1)) == HU_OPENCL_CALL && r->a < UINT64_MAX - r->time)
             cover(w, hu_pf_ns(w->p, r->time), hu_pf_ns(w->p, r->time + r->a));
         return hu_pf_opencl_take(w->p, &w->s, e);
+    case HU_RECORD_OMP:
+        return hu_pf_omp_take(w->p, &w->s, e, w->track, &w->omp_row);
     case HU_RECORD_SAMPLE:
         return true; /* perf_timer.c */
     case HU_RECORD_PAYLOAD:

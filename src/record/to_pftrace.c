@@ -621,7 +621,7 @@ static int write_process(work *w, uint32_t process, hu_error *err)
         write_start(w, process);
         hu_pf_threads(p, &w->about);
         threads = hu_ring_threads(p->ring, &n);
-        rc = hu_pf_nccl_survey(p) && hu_pf_opencl_begin(p) ? 0 : hu_fail_memory(err);
+        rc = hu_pf_nccl_survey(p) && hu_pf_omp_survey(p) && hu_pf_opencl_begin(p) ? 0 : hu_fail_memory(err);
         for (size_t i = 0; rc == 0 && i < n; i++)
             rc = hu_pf_thread(p, &threads[i], err);
     }
@@ -637,6 +637,7 @@ static int write_process(work *w, uint32_t process, hu_error *err)
     p->ring = NULL;
     p->readable = NULL; /* it was in `scratch` */
     p->gpu = NULL;
+    p->omp = NULL;
     return rc;
 }
 
@@ -864,7 +865,8 @@ static bool are_launchers_worth_it(const hu_process_list *list)
 
     for (size_t i = 0; i < list->n; i++)
         doors |= list->at[i].owner < 0 ? list->at[i].doors : 0;
-    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL)) != 0;
+    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL |
+                     HU_DOOR_OPENMP)) != 0;
 }
 
 static int by_number(const void *a, const void *b)

@@ -514,6 +514,11 @@ uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row)
     APPEND(b, &b->trace->os_calls, row, 0);
 }
 
+uint32_t hu_builder_omp_detail(hu_builder *b, const hu_omp_detail *row)
+{
+    APPEND(b, &b->trace->omps, row, 0);
+}
+
 uint32_t hu_builder_os_detail_like(hu_builder *b, uint32_t row, int64_t bytes)
 {
     hu_os_detail like = b->trace->os_calls.at[row];

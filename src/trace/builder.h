@@ -84,6 +84,7 @@ uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row);
 uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row);
 uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row);
 uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row);
+uint32_t hu_builder_omp_detail(hu_builder *b, const hu_omp_detail *row);
 /* A row like another one, but for what it moved. */
 uint32_t hu_builder_os_detail_like(hu_builder *b, uint32_t row, int64_t bytes);
 uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row);

@@ -30,6 +30,7 @@ struct hu_trace {
     HU_VEC(hu_sync_detail) syncs;
     HU_VEC(hu_python_detail) pythons;
     HU_VEC(hu_os_detail) os_calls;
+    HU_VEC(hu_omp_detail) omps;
     HU_VEC(hu_wait_detail) waits;
     HU_VEC(hu_wakeup) wakes;
     HU_VEC(hu_mpi_detail) mpi_calls;

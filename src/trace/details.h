@@ -123,6 +123,27 @@ typedef struct {
     uint8_t  recorded;                             /* hu_collective_record */
 } hu_collective_detail;
 
+/* What OpenMP told of a thread. */
+typedef enum {
+    HU_OMP_OTHER,
+    HU_OMP_PARALLEL,       /* a parallel region, on the thread that started it */
+    HU_OMP_TASK,           /* what a thread does in a region until it arrives at a barrier */
+    HU_OMP_TASKS,          /* explicit tasks that it ran at a barrier */
+    HU_OMP_SHORT_PARALLEL, /* regions that were over in no time, added up */
+    HU_OMP_SHORT_TASK,     /* the same, of what threads did in them */
+} hu_omp_what;
+
+typedef struct {
+    int64_t  region;      /* number of the region in its process; 0 absent */
+    int64_t  work_ns;     /* without waits; of short regions their own time; -1 absent */
+    int32_t  threads;     /* of the region; 0 absent */
+    uint32_t calls;       /* regions that it stands for; 0: one */
+    uint32_t caller;      /* function that called OpenMP */
+    uint32_t place;       /* the same call as "module+0xaddress" */
+    uint32_t worksharing; /* "static loop"; the last one */
+    uint8_t  what;        /* hu_omp_what */
+} hu_omp_detail;
+
 /* Managed memory (unified memory of CUDA): faults on either side, and migrations. */
 typedef enum {
     HU_MANAGED_HOST_FAULT,

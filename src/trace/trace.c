@@ -208,6 +208,11 @@ const hu_python_detail *hu_trace_python_detail(const hu_trace *trace, uint32_t r
     return &trace->pythons.at[row];
 }
 
+const hu_omp_detail *hu_trace_omp_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->omps.at[row];
+}
+
 const hu_os_detail *hu_trace_os_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->os_calls.at[row];

@@ -160,6 +160,7 @@ const hu_geometry          *hu_trace_geometry(const hu_trace *trace, uint32_t ro
 const hu_sync_detail       *hu_trace_sync_detail(const hu_trace *trace, uint32_t row);
 const hu_python_detail     *hu_trace_python_detail(const hu_trace *trace, uint32_t row);
 const hu_os_detail         *hu_trace_os_detail(const hu_trace *trace, uint32_t row);
+const hu_omp_detail        *hu_trace_omp_detail(const hu_trace *trace, uint32_t row);
 const hu_wait_detail       *hu_trace_wait_detail(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 const hu_mpi_detail        *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row);
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row); /* 1 + row */

@@ -171,6 +171,17 @@ static void add_os_call(list *l, const hu_os_detail *d)
     add_int(l, HU_ARG_CALLS, d->calls, 0);
 }
 
+static void add_omp(list *l, const hu_omp_detail *d)
+{
+    add_int(l, HU_ARG_REGION, d->region, 0);
+    add_int(l, HU_ARG_THREADS, d->threads, 0);
+    add_int(l, HU_ARG_CALLS, d->calls, 0);
+    add_int(l, HU_ARG_WORK_NS, d->work_ns, -1);
+    add_text(l, HU_ARG_CALLER, d->caller, HU_ARG_TEXT);
+    add_text(l, HU_ARG_PLACE, d->place, HU_ARG_TEXT);
+    add_text(l, HU_ARG_WORKSHARING, d->worksharing, HU_ARG_TEXT);
+}
+
 static void add_mpi(list *l, const hu_mpi_detail *d)
 {
     add_text(l, HU_ARG_COMM, d->comm, HU_ARG_TEXT);
@@ -202,6 +213,9 @@ static void add_detail(list *l, const hu_trace *trace, unsigned kind, uint32_t r
         return;
     case HU_KIND_OS_CALL:
         add_os_call(l, hu_trace_os_detail(trace, row));
+        return;
+    case HU_KIND_OPENMP:
+        add_omp(l, hu_trace_omp_detail(trace, row));
         return;
     case HU_KIND_MPI:
         add_mpi(l, hu_trace_mpi_detail(trace, row));

@@ -57,6 +57,12 @@
     A(TARGET_RANK, "Dst Rank")                          \
     A(RANK_START, "Global rank start")                  \
     A(RANK_STRIDE, "Global rank stride")                \
+    A(REGION, "region")                                 \
+    A(THREADS, "threads")                               \
+    A(WORK_NS, "work_ns")                               \
+    A(CALLER, "caller")                                 \
+    A(PLACE, "place")                                   \
+    A(WORKSHARING, "worksharing")                       \
     A(COMM_SEQUENCE, "Seq")                             \
     A(COMM_ID, "Comms Id")                              \
     A(IS_ASYNC, "Is asynchronized op")                  \
