@@ -591,7 +591,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     if (f->n < HU_FINDINGS && !find(f, HU_RULE_COLD) && hu_cold_start_find(s, &f->at[f->n]) &&
         f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
-    f->n += f->n < HU_FINDINGS && hu_imbalance_find(s, f->replayed_ns, &f->at[f->n]);
+    f->n += f->n < HU_FINDINGS && hu_imbalance_find(s, f, &f->at[f->n]);
     hu_small_pool_add(s, f);
     f->n += f->n < HU_FINDINGS && hu_slow_reader_find(s, d, f->replayed_ns, &f->at[f->n]);
     hu_go_found_add(d, f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * imbalance.c - what a team of threads would save with equal work.
  *
- * In its regions each of n threads is busy for a part of the time.  With the same work in equal parts a region takes the
+ * Where OpenMP told nothing: in its regions each of n threads is busy for a part of the time.  With the same work in equal parts a region takes the
  * mean of these parts, or the work divided by the CPUs where these are fewer.
  */
 #include "advise/imbalance.h"
@@ -10,6 +10,7 @@
 
 #include "advise/gates.h"
 #include "advise/say_thread.h"
+#include "advise/uneven_teams.h"
 #include "analyze/omp_team.h"
 #include "analyze/thread_states.h"
 
@@ -20,7 +21,8 @@ static const double UNEVEN = 1.1;   /* times the mean work, that the longest thr
 static const double DOUBT = 0.15;   /* of the gain: equal parts may be had, or not quite */
 static const double MOSTLY = 0.5;
 
-bool hu_imbalance_find(hu_simulation *s, double step_ns, hu_finding *out)
+/* What samples tell of threads that say nothing themselves (libgomp). */
+static bool find_sampled(hu_simulation *s, double step_ns, hu_finding *out)
 {
     const hu_trace   *trace = s->ask.trace;
     const int64_t     cpus = hu_trace_get_info(trace)->cpus;
@@ -72,4 +74,15 @@ bool hu_imbalance_find(hu_simulation *s, double step_ns, hu_finding *out)
     memcpy(out->statement, h.statement, sizeof out->statement);
     memcpy(out->evidence, h.evidence, sizeof h.evidence);
     return true;
+}
+
+bool hu_imbalance_find(hu_simulation *s, const hu_findings *f, hu_finding *out)
+{
+    const uint32_t main = hu_graph_main_track(&s->graph);
+    hu_omp_regions told;
+
+    if (main == HU_NONE || !hu_omp_regions_measure(&s->ask, main, s->scratch, &told))
+        return false;
+    return told.regions + told.short_regions ? hu_uneven_teams_find(s, main, &told, f, out)
+                                             : find_sampled(s, f->replayed_ns, out);
 }

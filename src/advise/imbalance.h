@@ -6,9 +6,10 @@
 #include "advise/findings.h"
 
 /*
- * No replay prices it, because how these threads wait for each other is not recorded: the gain is that of the same work in
- * equal parts, on as many CPUs as the job may use.  False: there is no team, it works evenly, or there is no memory.
+ * Where OpenMP itself told of its regions (OMPT), see uneven_teams.h.  Else threads are known by CPU samples, and no replay
+ * prices it, because how they wait for each other is not recorded: the gain is that of the same work in equal parts, on as
+ * many CPUs as the job may use.  False: there is no team, it works evenly, or there is no memory.
  */
-bool hu_imbalance_find(hu_simulation *s, double step_ns, hu_finding *out);
+bool hu_imbalance_find(hu_simulation *s, const hu_findings *f, hu_finding *out);
 
 #endif

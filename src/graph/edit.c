@@ -559,6 +559,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_PROCESSES] = hu_edit_processes,
     [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
     [HU_EDIT_CPU] = edit_cpu,             [HU_EDIT_THREADS] = hu_edit_threads,
+    [HU_EDIT_TEAMS] = hu_edit_teams,
     [HU_EDIT_CHILD] = hu_edit_child,      [HU_EDIT_CHILDREN] = hu_edit_children_share,
     [HU_EDIT_LOOKS] = hu_edit_looks,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,

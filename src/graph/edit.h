@@ -32,6 +32,7 @@
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
     E(THREADS, "threads", OFF, "threads that main joins compute evenly; one alone: half as long")   \
+    E(TEAMS, "teams", OFF, "OpenMP threads of a team have equal work in each region")               \
     E(CHILD, "child", FACTOR, "child processes compute N times faster; =0: not at all")             \
     E(LOOKS, "looks", OFF, "a parent that looks for a child now and then waits for it")             \
     E(CHILDREN, "children", OFF, "child processes use the CPUs evenly; one alone: half as long")    \

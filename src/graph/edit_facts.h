@@ -33,6 +33,7 @@ struct hu_edit_facts {
     hu_preempted    preempted;
     int64_t        *message_ns;  /* by node: as message_time.h */
     hu_joined       joined;      /* threads that the main thread joins */
+    int64_t        *teams_ns;    /* by node: what equal work of OpenMP's threads saves in it; NULL: nothing */
     uint32_t       *lane_before; /* by node: the one before it on its thread, HU_NONE; NULL: no thread hands over */
     uint8_t        *match;       /* by string id; for edits to work in */
     uint32_t       *head;        /* by operation; the same */

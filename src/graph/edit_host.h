@@ -31,6 +31,9 @@ size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 /* Work of threads that the main thread joins. */
 size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 
+/* Work of threads of OpenMP. */
+size_t hu_edit_teams(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+
 /* Work of child processes: faster, or shared. */
 size_t hu_edit_child(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_looks(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);

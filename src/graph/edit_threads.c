@@ -4,6 +4,8 @@
  *
  * The time in which they run is shared: calls stay.  Waits for a CPU stay too, unless all that may be gained is asked for:
  * of less work each thread may wait as much less.  One that computes less in all does wait so much less.
+ *
+ * Threads of OpenMP tell themselves what they do between two barriers: teams.c.
  */
 #include "graph/edit_host.h"
 
@@ -42,6 +44,20 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         of_ns = j->run_ns[i] + (e->flavour == HU_EDIT_FREE || j->at[row].n == 1 ? j->ready_ns[i] : 0);
         more_ns = (int64_t)(((double)share_ns / (double)j->lane_ns[lane] - 1) * (double)of_ns);
         c->node[i] = c->node[i] + more_ns > 0 ? c->node[i] + more_ns : 0;
+        n++;
+    }
+    return n;
+}
+
+size_t hu_edit_teams(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; f->teams_ns && i < f->g->n_nodes; i++) {
+        if (!f->teams_ns[i])
+            continue;
+        c->node[i] -= f->teams_ns[i] < c->node[i] ? f->teams_ns[i] : c->node[i];
         n++;
     }
     return n;
