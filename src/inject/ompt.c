@@ -146,14 +146,18 @@ static bool is_short_site(const site *s)
                short_ticks + short_ticks_per_thread * __atomic_load_n(&s->threads, __ATOMIC_RELAXED);
 }
 
+/* What is rare counts little: a region that lost its CPU is no long one. */
 static void learn(site *s, uint64_t took, uint32_t threads)
 {
-    const uint64_t last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
+    const uint64_t last = __atomic_load_n(&s->last, __ATOMIC_RELAXED), most = 2 * last;
+    const uint32_t seen = __atomic_load_n(&s->seen, __ATOMIC_RELAXED);
 
-    __atomic_store_n(&s->last, s->seen ? last - last / 4 + took / 4 : took, __ATOMIC_RELAXED);
+    if (seen)
+        took = last - last / 4 + (took < most ? took : most) / 4 + 1;
+    __atomic_store_n(&s->last, took, __ATOMIC_RELAXED);
     if (threads)
         __atomic_store_n(&s->threads, threads, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->seen, s->seen < FIRST_SEEN ? s->seen + 1 : FIRST_SEEN, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->seen, seen < FIRST_SEEN ? seen + 1 : FIRST_SEEN, __ATOMIC_RELAXED);
 }
 
 /* records */
@@ -213,7 +217,8 @@ static short_sum *sum_of(thread_state *t, uintptr_t code, uint64_t begin, uint64
 static void parallel_begin(hu_ompt_data *task, const void *frame, hu_ompt_data *region, uint32_t requested, int flags,
                            const void *code)
 {
-    thread_state *t = state();
+    const bool    is_open = hu_gate_open(HU_DOOR_OPENMP);
+    thread_state *t;
     open_region  *o;
     uint32_t      at;
 
@@ -221,13 +226,15 @@ static void parallel_begin(hu_ompt_data *task, const void *frame, hu_ompt_data *
     (void)frame;
     (void)flags;
     region->value = 0;
+    if (is_open)
+        hu_process_entered(HU_DOOR_OPENMP); /* a forked child gets a file of its own, and forgets what its parent was in */
+    t = state();
     if (!t || t->n_regions++ >= DEEPEST)
         return;
     o = &t->regions[t->n_regions - 1];
     o->region = 0;
-    if (!hu_gate_open(HU_DOOR_OPENMP))
+    if (!is_open)
         return;
-    hu_process_entered(HU_DOOR_OPENMP); /* a forked child has a file of its own */
     at = find_site((uintptr_t)code);
     *o = (open_region){.region = __atomic_add_fetch(&last_region, 1, __ATOMIC_RELAXED) << NUMBER_SHIFT |
                                  (is_short_site(&sites[at]) ? (uint64_t)IS_SHORT : 0) | at,
@@ -269,7 +276,7 @@ static void parallel_end(hu_ompt_data *region, hu_ompt_data *task, int flags, co
         if (t->n_sums)
             write_sums(t);
         add_record(HU_OMP_REGION, 0, o->region, o->begin, now - o->begin, o->requested,
-                   &(hu_record){.a = o->code, .time = o->threads, .b = t->n_regions});
+                   &(hu_record){.a = o->code, .time = o->threads, .b = t->n_tasks});
     }
 }
 
@@ -436,12 +443,22 @@ static uint64_t end_wait(thread_state *t, open_task *k, uint64_t now)
     return *wait_slot(t, t->n_waits);
 }
 
-/* A wait that is no barrier, if it was long. */
+/* Does a wait that is no barrier say more than its part of the phase's waits?  Not the thousandth short one of a place. */
+static bool is_worth_it(uint64_t took, const void *code)
+{
+    site *s;
+
+    if (took < hu_the_control->os_threshold)
+        return false;
+    s = &sites[find_site((uintptr_t)code)];
+    learn(s, took, 0);
+    return took >= short_ticks || !is_short_site(s);
+}
+
 static void write_wait(thread_state *t, const open_task *k, hu_omp_record kind, int what, uint64_t began, uint64_t now,
                        uint64_t object, const void *code)
 {
-    if (began == 0 || now - began < hu_the_control->os_threshold || (k && k->region & IS_SHORT) ||
-        !hu_gate_open(HU_DOOR_OPENMP))
+    if (began == 0 || (k && k->region & IS_SHORT) || !hu_gate_open(HU_DOOR_OPENMP) || !is_worth_it(now - began, code))
         return;
     if (t->n_sums)
         write_sums(t);
