@@ -113,7 +113,7 @@ static void prepare(void)
                            .pid = 1,
                            .n_blocks = BLOCKS,
                            .state = HU_PROCESS_EXITED,
-                           .doors = HU_DOOR_NCCL | HU_DOOR_OPENCL,
+                           .doors = HU_DOOR_NCCL | HU_DOOR_OPENCL | HU_DOOR_OPENMP,
                            .exited = 1000000,
                            .rank = -1,
                            .world_size = -1,
