@@ -2,10 +2,12 @@
 """`load-imbalance`: threads of OpenMP with unequal work, which wait for each other in calls that nobody records, or spinning."""
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.host_traces import MS, RUNNING, SLEEPING
 from tests.test_hot_code import Case as Base
+from tests.program import run as program
 from tests.test_hot_code import Chains
 
 FN, SPIN, OWN = 1, 2, 3
@@ -83,6 +85,78 @@ class Traces(Case):
     def test_threads_of_another_library_are_no_team(self) -> None:
         chains = (("row job", "main job"), ("wait job",), CHAINS[2])
         self.assertIsNone(self.gain(self.region(20, (20, 60), chains=chains)))
+
+
+class Told(Case):
+    """Regions as OpenMP itself told of them (OMPT)."""
+
+    def regions(self, own: int, *turns: tuple[int, int], told: bool = True, starved: int = 0, **args: Any) -> dict[str, Any]:
+        """The main thread works for itself, then regions in which each of two works so long; the one that is first spins at the barrier."""
+        self.recording.facts(cpus=2)
+        self.main.runs(own * MS)
+        other = self.thread(101)
+        for number, turn in enumerate(turns, 1):
+            start, end = self.main.now, self.main.now + max(turn) * MS
+            for t, ms in ((self.main, turn[0]), (other, turn[1])):
+                t.now = start
+                if starved and t is self.main:
+                    t.starved(starved * MS)
+                    t.now = start
+                if told:
+                    t.slice(start, start + ms * MS, "implicit task", "openmp", region=number, work_ns=ms * MS, worksharing="static loop", **args)
+                    t.slice(start + ms * MS, end, "barrier", "openmp", region=number)
+                t.now = end
+            self.main.slice(start, end, "parallel region", "openmp", region=number, threads=2, caller="solve", place="job+0x1234")
+        return self.said(other)
+
+    def test_equal_parts_of_each_region(self) -> None:
+        """Of 140 ms two regions take 60 each; equal parts take 40."""
+        said = self.regions(20, (20, 60), (60, 20))
+        self.assertAlmostEqual(self.gain(said), 100 * 40 / 140, delta=0.5)
+        finding = next(f for f in said["findings"] if f["id"] == "load-imbalance")
+        for words in ("The 2 OpenMP threads of the loop in solve (job+0x1234)", "120 ms", "80.0 ms"):
+            self.assertIn(words, finding["statement"])
+        self.assertIn("not the same thread each time: at most 1 of 2 times", finding["evidence"])
+        self.assertIn("its line, if built with -g: addr2line -e job 0x1234", finding["evidence"])
+
+    def test_nobody_told_and_no_samples(self) -> None:
+        self.assertIsNone(self.gain(self.regions(20, (20, 60), (60, 20), told=False)))
+
+    def test_equal_work_is_no_case(self) -> None:
+        self.assertIsNone(self.gain(self.regions(20, (50, 50), (50, 49))))
+
+    def test_a_wait_for_a_cpu_is_no_work(self) -> None:
+        """The main thread arrives last, because it had no CPU for 40 ms of its 60: it works less than the other."""
+        self.assertIsNone(self.gain(self.regions(20, (60, 20), (60, 20), starved=40)))
+
+    def test_a_region_with_a_thread_that_is_not_known(self) -> None:
+        """Of three threads two are recorded: nothing is said."""
+        self.recording.facts(cpus=2)
+        other = self.thread(101)
+        for t, ms in ((self.main, 20), (other, 60)):
+            t.slice(t.now, t.now + ms * MS, "implicit task", "openmp", region=1, work_ns=ms * MS)
+        self.main.slice(self.main.now, self.main.now + 60 * MS, "parallel region", "openmp", region=1, threads=3)
+        self.main.runs(60 * MS)
+        other.runs(60 * MS)
+        self.assertIsNone(self.gain(self.said(other)))
+
+    def test_a_region_that_nobody_waits_for(self) -> None:
+        """Two threads beside the main one are uneven, and the main thread works for longer than both."""
+        self.recording.facts(cpus=4)
+        pair = [self.thread(101), self.thread(102)]
+        start = self.main.now
+        for t, ms in zip(pair, (20, 60)):
+            t.slice(start, start + ms * MS, "implicit task", "openmp", region=1, work_ns=ms * MS)
+            t.now = start + 60 * MS
+        pair[0].slice(start, start + 60 * MS, "parallel region", "openmp", region=1, threads=2)
+        self.main.runs(100 * MS)
+        self.assertIsNone(self.gain(self.said(*pair)))
+
+    def test_what_whatif_says(self) -> None:
+        self.regions(20, (20, 60), (60, 20))
+        status, out, err = program("whatif", self.folder / "run.pftrace", "--edit", "teams=0", "--json")
+        self.assertEqual(status, 0, err)
+        self.assertAlmostEqual(json.loads(out)["edits"][0]["gain_pct"], 100 * 40 / 140, delta=0.5)
 
 
 class Found(Case):

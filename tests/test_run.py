@@ -211,7 +211,8 @@ class Transparent(Case):
         plain, ours = self.compare(PYTHON, "-c", "import os, json; print(json.dumps(dict(os.environ)))")
         before, after = json.loads(plain.stdout), json.loads(ours.stdout)
         changed = {k for k in {*before, *after} if before.get(k) != after.get(k)}
-        self.assertLessEqual(changed, {"CUDA_INJECTION64_PATH", "HOLDUP_SESSION", "LD_PRELOAD", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH", "OPENCL_LAYERS", "PYTHONPATH"})
+        self.assertLessEqual(changed, {"CUDA_INJECTION64_PATH", "HOLDUP_SESSION", "LD_PRELOAD", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH",
+                                       "OMP_TOOL_LIBRARIES", "OPENCL_LAYERS", "PYTHONPATH"})
         self.assertTrue(os.path.isabs(after["HOLDUP_SESSION"]))
 
     @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
