@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * imbalance.c - what a team of threads would save with equal work.
  *
- * Where OpenMP told nothing: in its regions each of n threads is busy for a part of the time.  With the same work in equal parts a region takes the
- * mean of these parts, or the work divided by the CPUs where these are fewer.
+ * Where OpenMP told nothing (else uneven_teams.c): in its regions each of n threads is busy for a part of the time.  With
+ * the same work in equal parts a region takes the mean of these parts, or the work divided by the CPUs where these are
+ * fewer.
  */
 #include "advise/imbalance.h"
 

@@ -126,7 +126,7 @@ static bool take_row(work *w, uint32_t slice, const hu_omp_detail *d)
 
 static bool read_slices(work *w)
 {
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 1 + (w->regions.n > 0); pass++)
         for (uint32_t t = 0; t < w->ask->n_tracks; t++)
             for (uint32_t k = 0; w->ask->tracks[t].type == HU_TRACK_NOTE && k < w->ask->tracks[t].count; k++) {
                 const uint32_t       i = w->ask->order[w->ask->tracks[t].first + k];

@@ -43,7 +43,8 @@ typedef struct {
 } hu_omp_regions;
 
 /*
- * `main`: the track of the main thread.  All is 0 where OpenMP told nothing.  Everything lives in `arena`.  False: no memory.
+ * `main`: the track of the main thread.  All is 0 where OpenMP told nothing.  Everything lives in `arena`.  False: no
+ * memory.
  *
  * With equal work each of n threads works for the mean, or the work divided by the CPUs where these are fewer; what the
  * last one to arrive waited for a CPU stays.  Regions inside of others are what a thread does in those.

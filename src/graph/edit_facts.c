@@ -361,8 +361,8 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
              measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
              find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) && find_parts(f) &&
              hu_message_time_find(g, arena, &f->message_ns) && hu_preempted_find(g, arena, &f->preempted) &&
-             hu_joined_find(g, arena, scratch, &f->joined) && hu_teams_find(g, arena, scratch, &f->teams_ns) && find_before(f, scratch) &&
-             hu_waited_children_find(g, &f->joined, arena, scratch, &f->waited) &&
+             hu_joined_find(g, arena, scratch, &f->joined) && hu_teams_find(g, arena, scratch, &f->teams_ns) &&
+             find_before(f, scratch) && hu_waited_children_find(g, &f->joined, arena, scratch, &f->waited) &&
              hu_accumulation_find(g, arena, &f->more) && hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);

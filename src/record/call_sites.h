@@ -23,7 +23,7 @@ typedef struct {
     hu_str      program;
     HU_VEC(hu_call_place) places; /* by start */
     HU_VEC(hu_call_module) modules;
-    HU_VEC(hu_str) names;            /* by id; "" where there is none */
+    HU_VEC(hu_str) names;                   /* by id; "" where there is none */
     hu_map code, objects, addresses, calls; /* address -> id */
 } hu_call_sites;
 

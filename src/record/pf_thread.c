@@ -44,9 +44,9 @@ typedef struct {
     uint64_t              steps, open_step; /* as read so far; 1, 2, ...: the one that nothing ends, 0: none */
     const hu_wait_thread *waits;            /* of this thread, seen from outside */
     size_t                n_waits;
-    bool                  is_gpu; /* it decoded what CUPTI gave */
+    bool                  is_gpu;  /* it decoded what CUPTI gave */
     uint64_t              omp_row; /* of what OpenMP told; 0: nothing yet */
-    uint64_t              paused; /* when the recorder stopped listening in the last step; 0: it did not */
+    uint64_t              paused;  /* when the recorder stopped listening in the last step; 0: it did not */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
 } work;

@@ -556,8 +556,8 @@ uint64_t hu_ring_last_ticks(hu_ring_file *f)
 
             if (r->type == HU_RECORD_GPU) /* by other threads' time */
                 continue;
-            if ((r->type == HU_RECORD_OS_CALL || r->type == HU_RECORD_MPI ||
-                 r->type == HU_RECORD_OMP || (r->type == HU_RECORD_NCCL && r->aux != HU_NCCL_STATE) ||
+            if ((r->type == HU_RECORD_OS_CALL || r->type == HU_RECORD_MPI || r->type == HU_RECORD_OMP ||
+                 (r->type == HU_RECORD_NCCL && r->aux != HU_NCCL_STATE) ||
                  (r->type == HU_RECORD_OPENCL && (r->aux & ((1u << HU_OPENCL_KIND_BITS) - 1)) == HU_OPENCL_CALL)) &&
                 __builtin_add_overflow(end, r->a, &end))
                 continue;
