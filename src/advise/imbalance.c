@@ -84,6 +84,6 @@ bool hu_imbalance_find(hu_simulation *s, const hu_findings *f, hu_finding *out)
 
     if (main == HU_NONE || !hu_omp_regions_measure(&s->ask, main, s->scratch, &told))
         return false;
-    return told.regions + told.short_regions ? hu_uneven_teams_find(s, main, &told, f, out)
-                                             : find_sampled(s, f->replayed_ns, out);
+    return told.regions || told.short_regions || told.n_phases ? hu_uneven_teams_find(s, main, &told, f, out)
+                                                               : find_sampled(s, f->replayed_ns, out);
 }

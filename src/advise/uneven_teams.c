@@ -29,35 +29,28 @@ static uint32_t worst_site(const hu_omp_regions *r)
 typedef struct {
     int64_t  saved_ns, wall_ns, ready_ns; /* of all sites; ready: of all threads, for a CPU */
     uint32_t most;                        /* track that most often has most work at the worst site, */
-    int64_t  n_most, ns_most, ns_all;     /* how often, what it works there, and all */
+    int64_t  n_most;                      /* and how often */
 } sums;
 
 static bool add_up(const hu_simulation *s, const hu_omp_regions *r, uint32_t site, sums *out)
 {
     int64_t *often = hu_arena_calloc(s->scratch, s->ask.n_tracks + 1, sizeof *often);
-    int64_t *works = hu_arena_calloc(s->scratch, s->ask.n_tracks + 1, sizeof *works);
 
     *out = (sums){0};
-    if (!often || !works)
+    if (!often)
         return false;
     for (size_t i = 0; i < r->n_phases; i++) {
         const hu_omp_phase *p = &r->phases[i];
 
         out->saved_ns += p->saved_ns;
         out->wall_ns += p->end_ns - p->start_ns;
-        for (uint32_t k = 0; k < p->n; k++) {
+        for (uint32_t k = 0; k < p->n; k++)
             out->ready_ns += r->members[p->first + k].ready_ns;
-            works[r->members[p->first + k].track] += p->site == site ? r->members[p->first + k].work_ns : 0;
-        }
-        if (p->site != site)
-            continue;
-        out->ns_all += p->work_ns;
-        if (++often[p->longest] > out->n_most) {
+        if (p->site == site && ++often[p->longest] > out->n_most) {
             out->n_most = often[p->longest];
             out->most = p->longest;
         }
     }
-    out->ns_most = works[out->most];
     return true;
 }
 
@@ -86,10 +79,9 @@ static void show(const hu_simulation *s, uint32_t main, const hu_omp_regions *r,
     const hu_trace *trace = s->ask.trace;
     const double    all = (double)(hu_thread_life(trace, main).end_ns - hu_thread_life(trace, main).start_ns);
     const double    serial = all - (double)r->region_ns - (double)r->short_ns;
-
-    const hu_str place = hu_str_cut(hu_trace_text(trace, x->place), PLACE);
-    const char  *plus = place.n ? memchr(place.p, '+', place.n) : NULL;
-    const int    module = plus ? (int)(plus - place.p) : 0;
+    const hu_str    place = hu_str_cut(hu_trace_text(trace, x->place), PLACE);
+    const char     *plus = place.n ? memchr(place.p, '+', place.n) : NULL;
+    const int       module = plus ? (int)(plus - place.p) : 0;
 
     hu_hint_show(h, "as OpenMP told: parallel regions take %s; with the same work in equal parts they take %s",
                  hu_say_time((double)a->wall_ns).t, hu_say_time((double)(a->wall_ns - a->saved_ns)).t);
@@ -110,9 +102,11 @@ static void show(const hu_simulation *s, uint32_t main, const hu_omp_regions *r,
     if (all > 0 && serial >= MUCH * all)
         hu_hint_show(h, "the main thread is in no parallel region for %.0f %% of the run, where no other thread helps it",
                      100 * serial / all);
-    if (r->short_regions && (double)r->short_ns >= MUCH * all)
-        hu_hint_show(h, "%lld other regions take %s each: starting and ending one is much of that; make them larger",
+    if (all > 0 && r->short_regions && (double)r->short_ns >= MUCH * all)
+        hu_hint_show(h, "%lld other regions take %s each, a part of it to start and end them: fewer, larger ones have less",
                      (long long)r->short_regions, hu_say_time((double)r->short_ns / (double)r->short_regions).t);
+    if (r->unknown)
+        hu_hint_show(h, "%lld regions are left out: not all of their threads were recorded", (long long)r->unknown);
 }
 
 static void say_fix(const hu_trace *trace, const hu_omp_site *x, hu_finding *out)
@@ -127,14 +121,14 @@ static void say_fix(const hu_trace *trace, const hu_omp_site *x, hu_finding *out
 
 bool hu_uneven_teams_find(hu_simulation *s, uint32_t main, const hu_omp_regions *r, const hu_findings *f, hu_finding *out)
 {
-    const uint32_t     site = r->n_sites ? worst_site(r) : 0;
-    const hu_omp_site *x = &r->sites[site];
+    const uint32_t     site = worst_site(r);
+    const hu_omp_site *x = r->n_sites ? &r->sites[site] : NULL;
     const hu_edit      edit = {.kind = HU_EDIT_TEAMS, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY, .glob = HU_STR("")};
     hu_hint            h = {.rule = HU_RULE_IMBALANCE};
     hu_price           p;
     sums               a;
 
-    if (!r->n_sites || (double)x->longest_ns * (double)x->threads < UNEVEN * (double)x->work_ns || !add_up(s, r, site, &a))
+    if (!x || (double)x->longest_ns * (double)x->threads < UNEVEN * (double)x->work_ns || !add_up(s, r, site, &a))
         return false;
     hu_price_edits(s->pricer, &edit, 1, &p);
     if (!p.touched || !(p.gain_pct >= LEAST_GAIN))

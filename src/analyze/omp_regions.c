@@ -105,8 +105,7 @@ static bool take_row(work *w, uint32_t slice, const hu_omp_detail *d)
 {
     const uint32_t track = w->ask->s.track[slice], host = host_of(w, track);
     const uint32_t at = d->region ? hu_map_get(&w->numbers, key_of(w->ask->tracks[track].pid, d->region)) : HU_MAP_NONE;
-
-    int64_t most_ns;
+    int64_t        most_ns;
 
     if ((d->what != HU_OMP_TASK && d->what != HU_OMP_TASKS) || at == HU_MAP_NONE || host == HU_MAP_NONE || d->work_ns < 0)
         return true;
