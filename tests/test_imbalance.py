@@ -90,7 +90,7 @@ class Traces(Case):
 class Told(Case):
     """Regions as OpenMP itself told of them (OMPT)."""
 
-    def regions(self, own: int, *turns: tuple[int, int], told: bool = True, starved: int = 0, **args: Any) -> dict[str, Any]:
+    def regions(self, own: int, *turns: tuple[int, int], told: bool = True, starved: int = 0, **where: Any) -> dict[str, Any]:
         """The main thread works for itself, then regions in which each of two works so long; the one that is first spins at the barrier."""
         self.recording.facts(cpus=2)
         self.main.runs(own * MS)
@@ -103,10 +103,10 @@ class Told(Case):
                     t.starved(starved * MS)
                     t.now = start
                 if told:
-                    t.slice(start, start + ms * MS, "implicit task", "openmp", region=number, work_ns=ms * MS, worksharing="static loop", **args)
+                    t.slice(start, start + ms * MS, "implicit task", "openmp", region=number, work_ns=ms * MS, worksharing="static loop")
                     t.slice(start + ms * MS, end, "barrier", "openmp", region=number)
                 t.now = end
-            self.main.slice(start, end, "parallel region", "openmp", region=number, threads=2, caller="solve", place="job+0x1234")
+            self.main.slice(start, end, "parallel region", "openmp", region=number, threads=2, caller="solve", place="job+0x1234", **where)
         return self.said(other)
 
     def test_equal_parts_of_each_region(self) -> None:
@@ -118,6 +118,12 @@ class Told(Case):
             self.assertIn(words, finding["statement"])
         self.assertIn("not the same thread each time: at most 1 of 2 times", finding["evidence"])
         self.assertIn("its line, if built with -g: addr2line -e job 0x1234", finding["evidence"])
+
+    def test_a_line_is_named_where_it_is_known(self) -> None:
+        said = self.regions(20, (20, 60), (60, 20), line="solve.c:12")
+        finding = next(f for f in said["findings"] if f["id"] == "load-imbalance")
+        self.assertIn("loop in solve (solve.c:12)", finding["statement"])
+        self.assertNotIn("addr2line", " ".join(finding["evidence"]))
 
     def test_nobody_told_and_no_samples(self) -> None:
         self.assertIsNone(self.gain(self.regions(20, (20, 60), (60, 20), told=False)))

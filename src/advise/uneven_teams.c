@@ -58,11 +58,12 @@ typedef struct {
     char t[160];
 } said_place;
 
-/* "The loop in solve (a.out+0x1234)" */
+/* "The loop in solve (solve.c:12)", or "(a.out+0x1234)" */
 static said_place say_place(const hu_trace *trace, const hu_omp_site *x)
 {
     const hu_str function = hu_str_cut(hu_trace_text(trace, x->caller), FUNCTION);
-    const hu_str place = hu_str_cut(hu_trace_text(trace, x->place), PLACE), kind = hu_trace_text(trace, x->worksharing);
+    const hu_str place = hu_str_cut(hu_trace_text(trace, x->line ? x->line : x->place), PLACE);
+    const hu_str kind = hu_trace_text(trace, x->worksharing);
     said_place   said;
 
     snprintf(said.t, sizeof said.t, "%s%s%.*s%s%.*s%s",
@@ -85,7 +86,7 @@ static void show(const hu_simulation *s, uint32_t main, const hu_omp_regions *r,
 
     hu_hint_show(h, "as OpenMP told: parallel regions take %s; with the same work in equal parts they take %s",
                  hu_say_time((double)a->wall_ns).t, hu_say_time((double)(a->wall_ns - a->saved_ns)).t);
-    if (plus)
+    if (plus && !x->line)
         hu_hint_show(h, "its line, if built with -g: addr2line -e %.*s %.*s", module, place.p, (int)place.n - module - 1,
                      plus + 1);
     if ((double)a->n_most >= ALWAYS * (double)x->phases && x->phases > 1)

@@ -15,13 +15,13 @@ typedef struct {
     uint32_t region; /* row of `regions` */
     uint32_t track;
     uint32_t phase;
-    uint32_t place, worksharing;
+    uint32_t place, line, worksharing;
     bool     is_tasks; /* at the barrier behind the phase before it */
     int64_t  start_ns, end_ns, work_ns;
 } row;
 
 typedef struct {
-    uint32_t caller, place;
+    uint32_t caller, place, line;
     int32_t  threads;
     int64_t  end_ns;
 } region;
@@ -98,7 +98,8 @@ static bool take_region(work *w, uint32_t slice, const hu_omp_detail *d)
         w->out->region_ns += w->ask->s.dur_ns[slice];
     }
     return put(&w->numbers, key_of(pid, d->region), (uint32_t)w->regions.n) &&
-           hu_vec_push(w->arena, &w->regions, ((region){d->caller, d->place, d->threads, hu_ask_end(w->ask, slice)}));
+           hu_vec_push(w->arena, &w->regions,
+                       ((region){d->caller, d->place, d->line, d->threads, hu_ask_end(w->ask, slice)}));
 }
 
 static bool take_row(work *w, uint32_t slice, const hu_omp_detail *d)
@@ -116,6 +117,7 @@ static bool take_row(work *w, uint32_t slice, const hu_omp_detail *d)
                        ((row){.region = at,
                               .track = host,
                               .place = d->place,
+                              .line = d->line,
                               .worksharing = d->worksharing,
                               .is_tasks = d->what == HU_OMP_TASKS,
                               .start_ns = w->ask->s.start_ns[slice],
@@ -222,17 +224,20 @@ static void ask_scheduler(const work *w, const row *r, int64_t *ready_ns, int64_
 static uint32_t find_site(work *w, const row *rows, size_t n)
 {
     const region *r = &w->regions.at[rows->region];
-    uint32_t      at = r->place, workshare = 0, *place;
+    uint32_t      at = r->place, line = r->line, workshare = 0, *place;
 
     for (size_t i = 0; i < n; i++) {
-        at = rows[i].place && rows[i].place != r->place ? rows[i].place : at;
+        if (rows[i].place && rows[i].place != r->place) {
+            at = rows[i].place;
+            line = rows[i].line;
+        }
         workshare = rows[i].worksharing ? rows[i].worksharing : workshare;
     }
     place = hu_map_put(&w->site_of, (uint64_t)at << 32 | r->caller);
     if (!place)
         return HU_MAP_NONE;
     if (*place == HU_MAP_NONE) {
-        if (!hu_vec_push(w->arena, &w->sites, ((hu_omp_site){.caller = r->caller, .place = at})))
+        if (!hu_vec_push(w->arena, &w->sites, ((hu_omp_site){.caller = r->caller, .place = at, .line = line})))
             return HU_MAP_NONE;
         *place = (uint32_t)w->sites.n - 1;
     }
@@ -245,7 +250,7 @@ static bool add_phase(work *w, const row *rows, size_t n)
 {
     const int64_t cpus = hu_trace_get_info(w->ask->trace)->cpus;
     hu_omp_phase  p = {.start_ns = INT64_MAX, .end_ns = INT64_MIN, .first = (uint32_t)w->members.n, .n = (uint32_t)n};
-    int64_t       all_run_ns = 0, last_ready_ns = 0, even_ns, most_ns;
+    int64_t       all_run_ns = 0, last_ready_ns = 0, sum_least_ns = 0, max_least_ns = 0, even_ns, most_ns;
     hu_omp_site  *s;
 
     p.site = find_site(w, rows, n);
@@ -253,10 +258,16 @@ static bool add_phase(work *w, const row *rows, size_t n)
         return false;
     for (size_t i = 0; i < n; i++) {
         hu_omp_member m = {.track = rows[i].track, .end_ns = rows[i].end_ns};
-        int64_t       run_ns;
+        const int64_t waits_ns = rows[i].end_ns - rows[i].start_ns - rows[i].work_ns;
+        int64_t       run_ns, ready_ns, least_ns;
 
         ask_scheduler(w, &rows[i], &m.ready_ns, &run_ns);
-        m.work_ns = rows[i].work_ns > m.ready_ns ? rows[i].work_ns - m.ready_ns : 0;
+        /* it waits for a CPU in its waits, too, where these spin: as much of it as they hold, or nothing */
+        ready_ns = waits_ns > 0 && m.ready_ns > waits_ns ? m.ready_ns - waits_ns : waits_ns > 0 ? 0 : m.ready_ns;
+        m.work_ns = rows[i].work_ns > ready_ns ? rows[i].work_ns - ready_ns : 0;
+        least_ns = rows[i].work_ns > m.ready_ns ? rows[i].work_ns - m.ready_ns : 0;
+        sum_least_ns += least_ns;
+        max_least_ns = least_ns > max_least_ns ? least_ns : max_least_ns;
         all_run_ns += run_ns;
         p.work_ns += m.work_ns;
         if (m.work_ns > p.longest_ns || i == 0) {
@@ -266,7 +277,7 @@ static bool add_phase(work *w, const row *rows, size_t n)
         p.start_ns = rows[i].start_ns < p.start_ns ? rows[i].start_ns : p.start_ns;
         if (rows[i].end_ns > p.end_ns) {
             p.end_ns = rows[i].end_ns;
-            last_ready_ns = m.ready_ns;
+            last_ready_ns = ready_ns;
         }
         if (!hu_vec_push(w->arena, &w->members, m))
             return false;
@@ -275,6 +286,8 @@ static bool add_phase(work *w, const row *rows, size_t n)
     if (cpus > 0 && cpus < (int64_t)n && all_run_ns / cpus > even_ns)
         even_ns = all_run_ns / cpus;
     most_ns = p.end_ns - p.start_ns - even_ns - last_ready_ns;
+    if (max_least_ns - sum_least_ns / (int64_t)n < most_ns) /* what is uneven either way */
+        most_ns = max_least_ns - sum_least_ns / (int64_t)n;
     p.saved_ns = p.longest_ns - even_ns < most_ns ? p.longest_ns - even_ns : most_ns;
     p.saved_ns = p.saved_ns > 0 ? p.saved_ns : 0;
     s = &w->sites.at[p.site];

@@ -25,8 +25,8 @@ typedef struct {
 
 /* Phases that end at one place of the program: in a region's last barrier, or one inside of it. */
 typedef struct {
-    uint32_t caller, place, worksharing; /* string ids, as hu_omp_detail */
-    int64_t  phases, threads;            /* threads: of the largest team */
+    uint32_t caller, place, line, worksharing; /* string ids, as hu_omp_detail */
+    int64_t  phases, threads;                  /* threads: of the largest team */
     int64_t  wall_ns, work_ns, longest_ns, saved_ns;
 } hu_omp_site;
 
@@ -47,7 +47,8 @@ typedef struct {
  * memory.
  *
  * With equal work each of n threads works for the mean, or the work divided by the CPUs where these are fewer; what the
- * last one to arrive waited for a CPU stays.  Regions inside of others are what a thread does in those.
+ * last one to arrive waited for a CPU stays.  Whether a thread that also waited for locks wanted its CPU in these waits is
+ * not known: the reading that saves less counts.  Regions inside of others are what a thread does in those.
  */
 bool hu_omp_regions_measure(const hu_ask *ask, uint32_t main, hu_arena *arena, hu_omp_regions *out);
 

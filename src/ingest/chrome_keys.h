@@ -151,6 +151,7 @@
     K(WORK_NS, "work_ns")                               \
     K(PLACE, "place")                                   \
     K(WORKSHARING, "worksharing")                       \
+    K(LINE, "line")                                     \
     K(IGNORED, "Rank")                                  \
     K(ARG_NAME, "name")                                 \
     K(LABELS, "labels")                                 \

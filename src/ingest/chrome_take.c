@@ -464,6 +464,7 @@ static uint32_t take_omp(chrome_reader *r, uint32_t name)
                              .calls = count_of(e, CHROME_CALLS),
                              .caller = text_of(r, CHROME_CALLER),
                              .place = text_of(r, CHROME_PLACE),
+                             .line = text_of(r, CHROME_LINE),
                              .worksharing = text_of(r, CHROME_WORKSHARING),
                              .what = (uint8_t)hu_producers_omp(hu_builder_text(r->b, name))};
 

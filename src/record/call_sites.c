@@ -56,7 +56,8 @@ bool hu_call_sites_read(hu_call_sites *out, hu_str ring, hu_str program, hu_symb
 
     *out = (hu_call_sites){.arena = arena, .symbols = symbols, .program = program};
     if (!text.p || !hu_map_init(&out->code, arena, 0) || !hu_map_init(&out->objects, arena, 0) ||
-        !hu_map_init(&out->addresses, arena, 0) || !hu_map_init(&out->calls, arena, 0))
+        !hu_map_init(&out->addresses, arena, 0) || !hu_map_init(&out->calls, arena, 0) ||
+        !hu_map_init(&out->lines, arena, 0))
         return false;
     while (text.n) {
         const char  *end = memchr(text.p, '\n', text.n);
@@ -142,23 +143,32 @@ static hu_str name_object(hu_call_sites *s, uint64_t address)
     return hu_arena_copy(s->arena, (hu_str){text, n > 0 ? (size_t)n : 0});
 }
 
-/* A program that is not relocated lies where its file says, low in memory; all else is counted from its first part. */
-static hu_str name_place(hu_call_sites *s, uint64_t address)
+static hu_str name_place(hu_call_sites *s, uint64_t code)
 {
-    static const uint64_t low = UINT64_C(1) << 32;
-    const hu_call_place  *place = place_of(s, address);
-    const hu_call_module *module;
-    hu_str                path;
-    char                  text[NAME_MOST];
-    int                   n;
+    const hu_call_place *place = place_of(s, code);
+    hu_str               path;
+    char                 text[NAME_MOST];
+    uint64_t             address;
+    int                  n;
 
-    if (!place || place->offset == NO_FILE)
+    if (!place || place->offset == NO_FILE || !s->symbols)
         return HU_STR("");
-    module = &s->modules.at[place->module];
-    path = base_name(module->path);
+    path = s->modules.at[place->module].path;
+    if (!hu_symbols_address(s->symbols, path, code - place->start + place->offset, &address))
+        return HU_STR("");
+    path = base_name(path);
     n = snprintf(text, sizeof text, "%.*s+0x%llx", path.n < NAME_MOST / 2 ? (int)path.n : NAME_MOST / 2, path.p,
-                 (unsigned long long)(module->start < low ? address : address - module->start));
+                 (unsigned long long)address);
     return hu_arena_copy(s->arena, (hu_str){text, n > 0 ? (size_t)n : 0});
+}
+
+static hu_str name_line(hu_call_sites *s, uint64_t code)
+{
+    const hu_call_place *place = place_of(s, code);
+
+    if (!place || place->offset == NO_FILE || !s->symbols)
+        return HU_STR("");
+    return hu_symbols_find_line(s->symbols, s->modules.at[place->module].path, code - place->start + place->offset);
 }
 
 static hu_str name_address(hu_call_sites *s, uint64_t address)
@@ -196,6 +206,11 @@ uint32_t hu_call_sites_caller(hu_call_sites *s, uint64_t return_address)
 uint32_t hu_call_sites_place(hu_call_sites *s, uint64_t return_address)
 {
     return s->places.n && return_address ? known(s, &s->calls, return_address - 1, name_place) : HU_CALL_SITE_NONE;
+}
+
+uint32_t hu_call_sites_line(hu_call_sites *s, uint64_t return_address)
+{
+    return s->places.n && return_address ? known(s, &s->lines, return_address - 1, name_line) : HU_CALL_SITE_NONE;
 }
 
 uint32_t hu_call_sites_object(hu_call_sites *s, uint64_t address)

@@ -23,8 +23,8 @@ typedef struct {
     hu_str      program;
     HU_VEC(hu_call_place) places; /* by start */
     HU_VEC(hu_call_module) modules;
-    HU_VEC(hu_str) names;                   /* by id; "" where there is none */
-    hu_map code, objects, addresses, calls; /* address -> id */
+    HU_VEC(hu_str) names;                          /* by id; "" where there is none */
+    hu_map code, objects, addresses, calls, lines; /* address -> id */
 } hu_call_sites;
 
 #define HU_CALL_SITE_NONE UINT32_MAX
@@ -43,6 +43,8 @@ bool hu_call_sites_read(hu_call_sites *out, hu_str ring, hu_str program, hu_symb
 uint32_t hu_call_sites_caller(hu_call_sites *s, uint64_t return_address);
 /* "module+0xaddress" of the same call, as addr2line wants it: the name for two calls in one function. */
 uint32_t hu_call_sites_place(hu_call_sites *s, uint64_t return_address);
+/* "solve.c:12" of the same call, where its module was built with -g. */
+uint32_t hu_call_sites_line(hu_call_sites *s, uint64_t return_address);
 /* The symbol of the global or static object at this address, "symbol+0xoffset" inside of it. */
 uint32_t hu_call_sites_object(hu_call_sites *s, uint64_t address);
 /* "0x…" */

@@ -213,7 +213,7 @@ bool hu_elf_objects_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
     return read_file(out, path, arena, true);
 }
 
-static bool to_address(const hu_elf_symbols *elf, uint64_t offset, uint64_t *address)
+bool hu_elf_symbols_address(const hu_elf_symbols *elf, uint64_t offset, uint64_t *address)
 {
     for (size_t i = 0; i < elf->segments.n; i++) {
         const hu_elf_segment *s = &elf->segments.at[i];
@@ -253,7 +253,7 @@ hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset)
 {
     uint64_t address, inside;
 
-    return to_address(elf, offset, &address) ? find(elf, address, &inside) : HU_STR("");
+    return hu_elf_symbols_address(elf, offset, &address) ? find(elf, address, &inside) : HU_STR("");
 }
 
 hu_str hu_elf_objects_find(const hu_elf_symbols *elf, uint64_t distance, uint64_t *inside)

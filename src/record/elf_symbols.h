@@ -36,6 +36,9 @@ bool hu_elf_objects_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
  * how far inside of it that byte is; "". */
 hu_str hu_elf_objects_find(const hu_elf_symbols *elf, uint64_t distance, uint64_t *inside);
 
+/* The address of byte `offset` of the file, as symbols have it; false: that is not loaded. */
+bool hu_elf_symbols_address(const hu_elf_symbols *elf, uint64_t offset, uint64_t *address);
+
 /* The name of the function at byte `offset` of the file; "" when there is none. */
 hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset);
 

@@ -44,7 +44,7 @@
     W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")                        \
     W(QUEUE_BARRIER, "Queue Barrier")                                                                                  \
     W(REGION, "region") W(THREADS, "threads") W(REQUESTED, "requested") W(WORK_NS, "work_ns") W(CALLS, "calls")        \
-    W(PLACE, "place") W(TASKS, "tasks") W(WORKSHARE, "worksharing")
+    W(PLACE, "place") W(TASKS, "tasks") W(WORKSHARE, "worksharing") W(LINE, "line")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \

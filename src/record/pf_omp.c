@@ -96,6 +96,7 @@ static hu_pf_event begin(work *w, const char *name, uint64_t ticks)
         add_int(w, &e, HU_PF_REGION, w->r->id);
     add_site(w, &e, HU_PF_CALLER, hu_call_sites_caller(&w->p->sites, w->more->a));
     add_site(w, &e, HU_PF_PLACE, hu_call_sites_place(&w->p->sites, w->more->a));
+    add_site(w, &e, HU_PF_LINE, hu_call_sites_line(&w->p->sites, w->more->a));
     return e;
 }
 

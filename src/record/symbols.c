@@ -17,10 +17,12 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/number.h"
+#include "record/elf_lines.h"
 #include "record/elf_symbols.h"
 #include "record/local_names.h"
 
-enum { PATH_MOST = 4096, NAME_MOST = 1024, MAP_FILE_MOST = 256 << 20 };
+enum { PATH_MOST = 4096, NAME_MOST = 1024, MAP_FILE_MOST = 256 << 20, LINES_MOST = 1 << 30 };
 
 typedef char *demangle_function(const char *mangled, char *buffer, size_t *length, int *status);
 
@@ -43,6 +45,9 @@ struct hu_symbols {
     file_set  functions, objects;
     hu_map    jit_of; /* pid: place in jits */
     HU_VEC(jit_map) jits;
+    hu_intern line_paths;
+    size_t    line_bytes;       /* of tables that were searched, each time: beyond LINES_MOST no more are */
+    HU_VEC(hu_elf_lines) lines; /* by id of line_paths */
     hu_local_names    *locals;
     void              *library;
     demangle_function *demangle;
@@ -54,7 +59,7 @@ hu_symbols *hu_symbols_new(hu_arena *arena)
     hu_symbols *s = hu_arena_calloc(arena, 1, sizeof *s);
 
     if (!s || !hu_intern_init(&s->functions.paths, arena) || !hu_intern_init(&s->objects.paths, arena) ||
-        !hu_map_init(&s->jit_of, arena, 8))
+        !hu_intern_init(&s->line_paths, arena) || !hu_map_init(&s->jit_of, arena, 8))
         return NULL;
     s->arena = arena;
     s->locals = hu_local_names_new(HU_DEBUG_FOLDER, arena);
@@ -129,6 +134,56 @@ static const hu_elf_symbols *open_file(hu_symbols *s, file_set *of, hu_str path,
         }
     }
     return &of->files.at[id];
+}
+
+bool hu_symbols_address(hu_symbols *s, hu_str path, uint64_t offset, uint64_t *address)
+{
+    const hu_elf_symbols *file = path.n ? open_file(s, &s->functions, path, hu_elf_symbols_read) : NULL;
+
+    return file && hu_elf_symbols_address(file, offset, address);
+}
+
+/* NULL without memory. */
+static const hu_elf_lines *open_lines(hu_symbols *s, hu_str path)
+{
+    const uint32_t id = hu_intern_add(&s->line_paths, path);
+    const size_t   known = s->lines.n;
+    char           text[PATH_MOST + 1];
+
+    if (id == UINT32_MAX || path.n > PATH_MOST)
+        return NULL;
+    while (s->lines.n <= id)
+        if (!hu_vec_push(s->arena, &s->lines, (hu_elf_lines){0}))
+            return NULL;
+    if (id >= known) {
+        memcpy(text, path.p, path.n);
+        text[path.n] = '\0';
+        hu_elf_lines_read(&s->lines.at[id], text, s->arena);
+    }
+    return &s->lines.at[id];
+}
+
+hu_str hu_symbols_find_line(hu_symbols *s, hu_str path, uint64_t offset)
+{
+    const hu_elf_lines *lines;
+    char                text[NAME_MOST + HU_NUMBER_BYTES];
+    uint64_t            address, line;
+    hu_str              file;
+    size_t              n;
+
+    if (s->line_bytes > LINES_MOST || !hu_symbols_address(s, path, offset, &address))
+        return HU_STR("");
+    lines = open_lines(s, path);
+    if (!lines)
+        return HU_STR("");
+    s->line_bytes += lines->table.n;
+    if (!hu_elf_lines_find(lines, address, &file, &line))
+        return HU_STR("");
+    n = file.n < NAME_MOST - 1 ? file.n : NAME_MOST - 1;
+    memcpy(text, file.p, n);
+    text[n++] = ':';
+    n += hu_format_u64(text + n, line);
+    return hu_arena_copy(s->arena, (hu_str){text, n});
 }
 
 hu_str hu_symbols_find(hu_symbols *s, hu_str path, const uint8_t *build_id, size_t n, uint64_t offset)

@@ -19,6 +19,12 @@ void hu_symbols_free(hu_symbols *symbols);
  */
 hu_str hu_symbols_find(hu_symbols *symbols, hu_str path, const uint8_t *build_id, size_t n, uint64_t offset);
 
+/* The address of byte `offset` of the file as its symbols, and addr2line, have it; false: not known. */
+bool hu_symbols_address(hu_symbols *symbols, hu_str path, uint64_t offset, uint64_t *address);
+
+/* "solve.c:12" of the code at byte `offset` of the file, where that was built with -g; "". */
+hu_str hu_symbols_find_line(hu_symbols *symbols, hu_str path, uint64_t offset);
+
 /* The global or static object that covers an address of the file as loaded, counted from its first part, and how far inside
  * of it; "" as above. */
 hu_str hu_symbols_find_object(hu_symbols *symbols, hu_str path, uint64_t distance, uint64_t *inside);

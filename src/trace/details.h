@@ -140,6 +140,7 @@ typedef struct {
     uint32_t calls;       /* regions that it stands for; 0: one */
     uint32_t caller;      /* function that called OpenMP */
     uint32_t place;       /* the same call as "module+0xaddress" */
+    uint32_t line;        /* the same as "solve.c:12" */
     uint32_t worksharing; /* "static loop"; the last one */
     uint8_t  what;        /* hu_omp_what */
 } hu_omp_detail;

@@ -21,21 +21,21 @@ static void __attribute__((noinline)) solve_static(void)
 {
 #pragma omp parallel for schedule(static) num_threads(THREADS)
     for (int i = 0; i < PIECES; i++)
-        nap(i < PIECES / THREADS ? 3000 : 1000);
+        nap(i < PIECES / THREADS ? 60000 : 20000);
 }
 
 static void __attribute__((noinline)) solve_dynamic(void)
 {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(THREADS)
     for (int i = 0; i < PIECES; i++)
-        nap(i < PIECES / THREADS ? 3000 : 1000);
+        nap(i < PIECES / THREADS ? 60000 : 20000);
 }
 
 static void __attribute__((noinline)) solve_even(void)
 {
 #pragma omp parallel for schedule(static) num_threads(THREADS)
     for (int i = 0; i < PIECES; i++)
-        nap(2000);
+        nap(50000);
 }
 
 static void loop(void (*solve)(void), int n)
@@ -97,7 +97,7 @@ static void critical(void)
 #pragma omp parallel num_threads(3)
     for (int i = 0; i < 4; i++) {
 #pragma omp critical
-        nap(2000);
+        nap(10000);
     }
 }
 
@@ -110,12 +110,12 @@ static void barriers(void)
     }
 }
 
-static void many(int n)
+static void many(int n, int threads)
 {
     long sum = 0;
 
     for (int i = 0; i < n; i++) {
-#pragma omp parallel num_threads(2) reduction(+ : sum)
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
         sum++;
     }
     printf("%ld\n", sum);
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "barriers") == 0)
         barriers();
     else if (strcmp(what, "many") == 0)
-        many(n);
+        many(n, argc > 3 ? atoi(argv[3]) : 1);
     else if (strcmp(what, "forks") == 0)
         forks();
     else if (strcmp(what, "child") == 0)

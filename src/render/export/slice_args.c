@@ -179,6 +179,7 @@ static void add_omp(list *l, const hu_omp_detail *d)
     add_int(l, HU_ARG_WORK_NS, d->work_ns, -1);
     add_text(l, HU_ARG_CALLER, d->caller, HU_ARG_TEXT);
     add_text(l, HU_ARG_PLACE, d->place, HU_ARG_TEXT);
+    add_text(l, HU_ARG_LINE, d->line, HU_ARG_TEXT);
     add_text(l, HU_ARG_WORKSHARING, d->worksharing, HU_ARG_TEXT);
 }
 

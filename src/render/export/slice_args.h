@@ -62,6 +62,7 @@
     A(WORK_NS, "work_ns")                               \
     A(CALLER, "caller")                                 \
     A(PLACE, "place")                                   \
+    A(LINE, "line")                                     \
     A(WORKSHARING, "worksharing")                       \
     A(COMM_SEQUENCE, "Seq")                             \
     A(COMM_ID, "Comms Id")                              \
