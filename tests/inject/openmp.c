@@ -61,7 +61,7 @@ static void nested(void)
 static void tasks(void)
 {
 #pragma omp parallel num_threads(3)
-#pragma omp single
+#pragma omp          single
     for (int i = 0; i < 12; i++) {
 #pragma omp task
         nap(4000);
@@ -87,7 +87,7 @@ static void tiny_tasks(void)
     long found = 0;
 
 #pragma omp parallel num_threads(3)
-#pragma omp single
+#pragma omp          single
     found = fibonacci(20);
     printf("%ld\n", found);
 }
