@@ -37,6 +37,7 @@ static void fill(const hu_run_options *o, const hu_facts *facts, hu_control *c)
     c->os_threshold = (uint64_t)((double)o->threshold_ns * c->ticks_per_second / 1e9);
     c->wants_steps = o->wants_steps;
     c->cuda = o->cuda;
+    c->torch = o->torch;
     c->first_step = o->first_step;
     c->last_step = o->last_step;
     if (o->wants_range) {

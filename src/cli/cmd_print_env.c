@@ -11,6 +11,7 @@
 #include "cli/arm.h"
 #include "cli/command.h"
 #include "cli/library.h"
+#include "record/torch_hook.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -58,6 +59,7 @@ static int arm(const hu_run_options *o, hu_arena *arena)
     const bool      has_python = (o->doors & HU_DOOR_USER) && hu_library_python(python, sizeof python);
     hu_launch_plan  plan = {.library = library,
                             .python = has_python ? python : NULL,
+                            .has_hook = o->doors & HU_DOOR_PYTORCH,
                             .assignments = o->assignments,
                             .n_assignments = o->n_assignments,
                             .wants_nvtx = o->doors & HU_DOOR_NVTX,
@@ -80,6 +82,10 @@ static int arm(const hu_run_options *o, hu_arena *arena)
     if (hu_arm(o, NULL, &session, &facts, &err) < 0)
         return hu_command_fail(&err);
     plan.session = session.path;
+    if (plan.has_hook && hu_torch_hook_write(session.path, &err) < 0) {
+        hu_command_say("--pytorch: the hook cannot be written: %s: %s", err.file, err.text);
+        err = (hu_error){0};
+    }
     session.control->sample_hz = o->doors & HU_DOOR_CPU ? o->sample_hz : 0; /* timers inside of the programs */
     environment = hu_launch_environment(environ, &plan, arena, &notes);
     for (size_t i = 0; i < notes.n; i++)

@@ -20,6 +20,7 @@
 #include "cli/outside.h"
 #include "cli/paste.h"
 #include "cli/report.h"
+#include "cli/torch_door.h"
 #include "record/broker.h"
 #include "record/cgroup.h"
 #include "record/cost.h"
@@ -28,6 +29,7 @@
 #include "record/naming.h"
 #include "record/registry.h"
 #include "record/tally.h"
+#include "record/torch_hook.h"
 #include "base/units.h"
 #include "record/static_program.h"
 
@@ -134,6 +136,7 @@ static char **make_environment(run_state *r, const char *session, hu_launch_note
     const hu_launch_plan plan = {.session = session,
                                  .library = r->library[0] ? r->library : NULL,
                                  .python = r->python[0] ? r->python : NULL,
+                                 .has_hook = r->o->doors & HU_DOOR_PYTORCH && r->library[0],
                                  .assignments = r->o->assignments,
                                  .n_assignments = r->o->n_assignments,
                                  .program = find_program(r->argv[0], path, sizeof path) ? path : NULL,
@@ -614,6 +617,8 @@ static void say_end(run_state *r)
     if (r->tally.processes && r->tally.records == 0)
         say_gate_closed(r);
     say_waits_denied(r);
+    if (r->o->doors & HU_DOOR_PYTORCH && !is_other)
+        hu_torch_door_say(&r->tally);
     if (!is_other || !r->tally.cuda_processes[HU_CUDA_RECORDED])
         hu_gpu_door_say(&r->tally, r->session.control->ticks_per_second);
     hu_opencl_door_say(&r->tally);
@@ -713,6 +718,10 @@ static int launch(run_state *r)
     int                      why;
 
     r->session.control->supervisor = (uint32_t)getpid();
+    if (r->o->doors & HU_DOOR_PYTORCH && hu_torch_hook_write(r->session.path, &err) < 0) {
+        hu_command_say("--pytorch: the hook cannot be written: %s: %s", err.file, err.text);
+        err = (hu_error){0};
+    }
     environment = make_environment(r, r->session.path, &notes);
     if (!environment) {
         hu_fail_memory(&err);

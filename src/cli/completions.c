@@ -18,7 +18,7 @@ typedef struct {
 
 static bool takes_value(const hu_option *o)
 {
-    return o->type != HU_OPTION_FLAG && o->type != HU_OPTION_SWITCH;
+    return o->type != HU_OPTION_FLAG && o->type != HU_OPTION_SWITCH && o->type != HU_OPTION_MAYBE;
 }
 
 static bool has_word(const word_list *list, const char *word, size_t n)

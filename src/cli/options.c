@@ -182,6 +182,7 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     case HU_OPTION_CHOICE:
         return choose(o, text, field, err);
     case HU_OPTION_SPECIAL:
+    case HU_OPTION_MAYBE:
         return parse_special(o, text, field, err);
     }
     return 0;
@@ -228,6 +229,8 @@ static int take_value(const hu_option_table *t, const hu_option *o, const char *
 
     if (glued)
         return store(o, glued, t->fields, err);
+    if (o->type == HU_OPTION_MAYBE)
+        return store(o, "", t->fields, err);
     if (o->type == HU_OPTION_SWITCH) { /* a last word "true" is the command of that name */
         if (*i + 2 < argc && is_truth(argv[*i + 1], &is_true))
             ++*i;

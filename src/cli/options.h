@@ -16,6 +16,7 @@ typedef enum {
     HU_OPTION_COUNT,   /* int64_t, at least 1 */
     HU_OPTION_CHOICE,  /* int: index into `choices` */
     HU_OPTION_SPECIAL, /* parse() decides */
+    HU_OPTION_MAYBE,   /* the same, where --name alone means parse(""): its value only follows a "=" */
 } hu_option_type;
 
 /* What a value names beyond its type. */

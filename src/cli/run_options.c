@@ -16,7 +16,7 @@ enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100,
 #define DEFAULT_DOORS \
     (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL | \
      HU_DOOR_OPENMP)
-#define LATER_DOORS HU_DOOR_PYTORCH
+#define LATER_DOORS 0
 
 static const struct {
     const char *name;
@@ -129,7 +129,7 @@ static int parse_trace(void *field, const char *text, hu_error *err)
     bool            is_outside_only = true; /* of all that is named */
 
     o->has_trace = true;
-    o->doors = HU_DOOR_USER;
+    o->doors = HU_DOOR_USER | (o->doors & HU_DOOR_PYTORCH);
     for (hu_str list = hu_str_of(text), word; list.n;) {
         uint32_t door;
 
@@ -139,7 +139,7 @@ static int parse_trace(void *field, const char *text, hu_error *err)
             continue;
         is_outside_only = is_outside_only && door == HU_DOOR_CPU;
         if (hu_str_equal(word, HU_STR("none")))
-            o->doors = 0;
+            o->doors &= HU_DOOR_PYTORCH;
         else if (door & ~(uint32_t)LATER_DOORS)
             o->doors |= door;
         else if (door || is_foreign_door(word))
@@ -148,7 +148,7 @@ static int parse_trace(void *field, const char *text, hu_error *err)
             return unknown_door("trace", word, err);
     }
     if (is_outside_only) /* nothing is loaded into the programs for it */
-        o->doors &= HU_DOOR_CPU;
+        o->doors &= HU_DOOR_CPU | HU_DOOR_PYTORCH;
     if (later[0])
         note(o, "this build does not record %s yet; the rest of --trace is recorded", later);
     return 0;
@@ -165,6 +165,37 @@ static int parse_require(void *field, const char *text, hu_error *err)
         *required |= find_door(word);
     }
     return 0;
+}
+
+/* "--pytorch", "--pytorch=shapes,modules"; words of nsys */
+static int parse_pytorch(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+
+    o->doors |= HU_DOOR_PYTORCH | HU_DOOR_USER | HU_DOOR_NVTX;
+    for (hu_str list = hu_str_of(text), word; list.n;) {
+        word = next_word(&list);
+        if (hu_str_equal(word, HU_STR("none")))
+            o->doors &= ~(uint32_t)HU_DOOR_PYTORCH;
+        else if (hu_str_equal(word, HU_STR("shapes")) || hu_str_equal(word, HU_STR("autograd-shapes-nvtx")))
+            o->torch |= HU_TORCH_WANTS_SHAPES;
+        else if (hu_str_equal(word, HU_STR("modules")) || hu_str_equal(word, HU_STR("functions-trace")))
+            o->torch |= HU_TORCH_WANTS_MODULES;
+        else if (word.n && !hu_str_equal(word, HU_STR("autograd-nvtx")))
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pytorch needs shapes, modules or none, not \"%.*s\"",
+                           HU_FMT(word));
+    }
+    return 0;
+}
+
+static size_t pytorch_words(const char **out, size_t room)
+{
+    static const char *const words[] = {"shapes", "modules", "none"};
+    size_t                   n = 0;
+
+    for (; n < HU_COUNT(words) && n < room; n++)
+        out[n] = words[n];
+    return n;
 }
 
 /* Kinds of NCCL's events, "default" and "all". */
@@ -496,6 +527,9 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",
      "ask NCCL for these events: default, all, kernelch (when kernels ran), proxyop, ...", AT(nccl_events),
      .parse = parse_nccl_events, .heading = "what to record"},
+    {"pytorch", 0, HU_OPTION_MAYBE, "[=LIST]",
+     "find PyTorch's operators and steps; shapes: input shapes, too; modules: calls of nn.Module", 0, .parse = parse_pytorch,
+     .heading = "what to record", .words = pytorch_words},
     {"paths", 0, HU_OPTION_FLAG, NULL, "record the files and peers of calls (default; --no-paths: omit them)", AT(paths),
      .heading = "what to record"},
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,
@@ -591,7 +625,6 @@ static const struct {
     {"python-backtrace", "user ranges and CPU samples show where Python is"},
     {"python-sampling", "user ranges and CPU samples show where Python is"},
     {"python-sampling-frequency", "use --sample=HZ"},
-    {"pytorch", "PyTorch's operators are not recorded yet"},
     {"osrt-backtrace-threshold", "calls have no stacks"},
     {"osrt-backtrace-stack-size", "calls have no stacks"},
     {"trace-fork-before-exec", "children are always recorded, before and after exec"},
@@ -647,6 +680,8 @@ int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *
 {
     if (o->has_sample && o->sample_hz)
         o->doors |= HU_DOOR_CPU;
+    if (o->doors & HU_DOOR_PYTORCH) /* also where a --trace came behind */
+        o->doors |= HU_DOOR_USER | HU_DOOR_NVTX;
     if (!(o->doors & HU_DOOR_CPU) || (o->has_sample && !o->sample_hz && o->no_switches))
         o->doors &= ~(uint32_t)HU_DOOR_CPU;
     for (size_t i = 0; i < HU_RUN_FOREIGN && foreign[i].name; i++)

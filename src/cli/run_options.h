@@ -7,7 +7,7 @@
 #include "protocol/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 31 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 32 };
 
 typedef struct {
     hu_shared shared; /* output is a template of names (record/template.h) */
@@ -25,6 +25,7 @@ typedef struct {
     char        range[sizeof((hu_control *)0)->capture_range], domain[sizeof((hu_control *)0)->capture_domain];
     int64_t     threshold_ns;
     uint32_t    cuda;                 /* HU_CUDA_WANTS_MEMORY and so on */
+    uint32_t    torch;                /* HU_TORCH_WANTS_SHAPES and so on */
     uint32_t    nccl_events;          /* bits of hu_nccl_kind; 0: the usual ones */
     int         mode, kill, wait;     /* hu_mode, hu_kill; wait: 0 primary, 1 all */
     uint64_t    max_memory, max_size; /* bytes; 0: the defaults */

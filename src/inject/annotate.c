@@ -8,6 +8,7 @@
 #define HOLDUP_DISABLE /* the table alone: nothing in here marks itself */
 #include "holdup_annotate.h"
 
+#include "inject/pytorch.h"
 #include "inject/ring.h"
 
 enum { NO_DOMAIN = 0 };
@@ -95,15 +96,16 @@ static void step(int64_t number)
         number = __atomic_add_fetch(&last_step, 1, __ATOMIC_RELAXED);
     else
         __atomic_store_n(&last_step, number, __ATOMIC_RELAXED);
+    hu_pytorch_give_way();
     hu_gate_step(number);
-    write_record(HU_RECORD_STEP, 0, (uint64_t)number, 0);
+    write_record(HU_RECORD_STEP, 0, (uint64_t)number, HU_STEP_OF_PROGRAM);
 }
 
 static void step_end(void)
 {
     if (!somebody_cares())
         return;
-    write_record(HU_RECORD_STEP_END, 0, 0, 0);
+    write_record(HU_RECORD_STEP_END, 0, 0, HU_STEP_OF_PROGRAM);
 }
 
 static void counter(uint32_t id, double value)

@@ -14,6 +14,7 @@
 #include "base/banned.h"
 #include "inject/nvtx.h"
 #include "inject/process.h"
+#include "inject/pytorch.h"
 #include "inject/sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -307,8 +308,23 @@ static int core_push_ex(const hu_nvtx_event *e)
     return HU_NVTX_NO_TRACKING;
 }
 
+/* Of PyTorch's operators each text is another one: they are taken apart.  False: it is none. */
+static bool push_operator(const char *s)
+{
+    hu_pytorch_operator o;
+
+    if (!hu_pytorch_read(s, &o))
+        return false;
+    if (is_watched())
+        hu_gate_push(o.name, 0);
+    hu_pytorch_write(&o);
+    return true;
+}
+
 static int core_push_a(const char *s)
 {
+    if (hu_the_control->wanted & HU_DOOR_PYTORCH && hu_gate_open(HU_DOOR_PYTORCH | HU_DOOR_WATCH) && push_operator(s))
+        return HU_NVTX_NO_TRACKING;
     IF_CARED(push_text(hu_string_of(s)));
     return HU_NVTX_NO_TRACKING;
 }

@@ -82,8 +82,8 @@ typedef enum {
     HU_RECORD_START, /* range that any thread may end: as BEGIN, b = its handle */
     HU_RECORD_STOP,  /* b = the handle */
     HU_RECORD_PHASE, /* as BEGIN, of a phase of the pipeline */
-    HU_RECORD_STEP,  /* a = number of the step that begins (int64) */
-    HU_RECORD_STEP_END,
+    HU_RECORD_STEP,  /* a = number of the step that begins (int64), b = hu_step_marker */
+    HU_RECORD_STEP_END, /* b = hu_step_marker, a = 1: what it ends was no step */
     HU_RECORD_COUNTER, /* id name, a = double */
     HU_RECORD_OS_CALL, /* a = ticks it took, aux = hu_os_call, b = bytes or result, id = path or peer */
     HU_RECORD_MPI,     /* a = ticks it took, aux = hu_mpi_call, b = bytes, id = communicator */
@@ -100,6 +100,7 @@ typedef enum {
     HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_OPENCL,  /* see opencl.h */
     HU_RECORD_OMP,     /* see omp_events.h */
+    HU_RECORD_OPERATOR, /* as BEGIN, of PyTorch: a = sequence number (int64, -1: none), b = id of its input shapes, 0: none */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -123,6 +124,8 @@ typedef enum {
     HU_WAKE_UNLOCK, HU_WAKE_SIGNAL, HU_WAKE_BROADCAST, HU_WAKE_POST, HU_WAKE_FUTEX, HU_WAKE_EVENTFD, HU_WAKE_KINDS,
 } hu_wake;
 /* clang-format on */
+
+typedef enum { HU_STEP_OF_PROGRAM, HU_STEP_OF_HOOK /* of PyTorch: counts only where the program marks none */ } hu_step_marker;
 
 typedef enum {                      /* why records were lost */
                HU_LOSS_FULL,        /* no free block: the supervisor was too slow, dead, or the limit is too low */
@@ -175,6 +178,22 @@ typedef struct {
 typedef enum { HU_CLOCK_MONOTONIC, HU_CLOCK_TSC } hu_clock;
 typedef enum { HU_PROCESS_RUNS = 1, HU_PROCESS_EXITED, HU_PROCESS_REPLACED /* by an exec */ } hu_process_state;
 
+/* Bits of hu_control.torch; the last one is of the program's table alone: ranges open and close the gate, at any time. */
+enum { HU_TORCH_WANTS_SHAPES = 1, HU_TORCH_WANTS_MODULES = 2, HU_TORCH_WANTS_ALWAYS = 4 };
+
+/* What the hook of --pytorch did in a process.  The last: it found torch. */
+typedef enum { HU_TORCH_NONE, HU_TORCH_FAILED, HU_TORCH_ON, HU_TORCH_STATES } hu_torch_state;
+
+typedef struct {
+    uint32_t state; /* hu_torch_state */
+    uint32_t tid;   /* the thread whose operators are recorded */
+    uint32_t has_own_steps;
+    uint32_t made_way; /* how often another profiler took its place */
+    uint64_t steps, operators;
+    char     version[32];
+    char     why[160]; /* operators are not recorded; "": they are */
+} hu_torch_facts;
+
 /* Block 0 of a ring file. */
 typedef struct {
     uint64_t          magic;
@@ -205,6 +224,7 @@ typedef struct {
     uint32_t          first_fresh;   /* blocks from here on were never taken: they are free, but not on the list */
     hu_cuda_facts     cuda;
     hu_opencl_facts   opencl;
+    hu_torch_facts    torch;
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
@@ -254,6 +274,7 @@ typedef struct {
     char     output[1024];        /* as hu_facts.output */
     char     failure[200];        /* HU_SESSION_FAILED: why */
     int64_t began_ns, stopped_ns; /* CLOCK_MONOTONIC: when it first recorded, and last ceased to; 0: not known, or not yet */
+    uint32_t torch;               /* HU_TORCH_WANTS_SHAPES and so on */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

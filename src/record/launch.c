@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "protocol/sanitizer.h"
+#include "record/torch_hook.h"
 
 enum { NOTE_BYTES = 512 };
 
@@ -196,6 +197,24 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     return set(v, arena, "NVTX_INJECTION64_PATH", NULL, plan->library);
 }
 
+/* In front: Python takes the first sitecustomize that it finds, and the hook looks for the next one itself. */
+static bool add_hook(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    const char  *there = value_of(v, "PYTHONPATH");
+    const size_t room = strlen(plan->session) + sizeof HU_TORCH_HOOK_FOLDER + 1;
+    char        *folder = hu_arena_alloc(arena, room);
+
+    if (!folder)
+        return false;
+    if (strchr(plan->session, ':')) { /* Python would take it for two names */
+        note(notes, arena, "--pytorch: %s has a colon, so that Python cannot load the hook; choose another --scratch",
+             plan->session);
+        return true;
+    }
+    snprintf(folder, room, "%s/" HU_TORCH_HOOK_FOLDER, plan->session);
+    return set(v, arena, "PYTHONPATH", there ? folder : NULL, there ? there : folder);
+}
+
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     variables v = {0};
@@ -212,6 +231,8 @@ char **hu_launch_environment(char *const *environment, const hu_launch_plan *pla
         return NULL;
     if (plan->python && !holds(value_of(&v, "PYTHONPATH"), plan->python) &&
         !set(&v, arena, "PYTHONPATH", value_of(&v, "PYTHONPATH"), plan->python))
+        return NULL;
+    if (plan->has_hook && !add_hook(&v, plan, arena, notes))
         return NULL;
     return hu_vec_push(arena, &v, NULL) ? v.at : NULL;
 }

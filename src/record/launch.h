@@ -13,6 +13,7 @@ typedef struct {
     const char  *session;     /* absolute */
     const char  *library;     /* libholdup-inject.so, absolute; NULL: there is none */
     const char  *python;      /* folder that holds the package holdup; NULL: none */
+    bool         has_hook;    /* the session holds the hook of --pytorch (torch_hook.h) */
     char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t       n_assignments;
     const char  *program; /* the file that is started; NULL: not known */

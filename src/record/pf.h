@@ -44,14 +44,15 @@
     W(COMMAND_WAIT, "Command Wait") W(QUEUE_SYNC, "Queue Sync") W(COMMAND_SYNC, "Command Sync")                        \
     W(QUEUE_BARRIER, "Queue Barrier")                                                                                  \
     W(REGION, "region") W(THREADS, "threads") W(REQUESTED, "requested") W(WORK_NS, "work_ns") W(CALLS, "calls")        \
-    W(PLACE, "place") W(TASKS, "tasks") W(WORKSHARE, "worksharing") W(LINE, "line")
+    W(PLACE, "place") W(TASKS, "tasks") W(WORKSHARE, "worksharing") W(LINE, "line")                                    \
+    W(INPUT_DIMS, "Input Dims") W(OP_SEQUENCE, "Sequence number") W(FORWARD_THREAD, "Fwd thread id")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \
     C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")            \
     C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                   \
     C(HOST, "cuda_host_function") C(NCCL, "nccl") C(CL_RUNTIME, "opencl_runtime") C(CL_SYNC, "opencl_sync")            \
-    C(OPENMP, "openmp")
+    C(OPENMP, "openmp") C(OPERATOR, "cpu_op")
 /* clang-format on */
 
 enum {

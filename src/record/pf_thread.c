@@ -8,6 +8,9 @@
  * others it is no step but a range that says so: how long it took is not known.  Where the recorder stopped listening behind
  * it (--steps), that was its end.
  *
+ * Steps that the hook of PyTorch found count only where the program marks none, by holdup.step, torch.profiler or a numbered
+ * range; and not those that were none (HU_RECORD_STEP_END), or that nothing ended.
+ *
  * Calls are written when they have returned, so they come behind what happened inside of them: readers sort by time.
  */
 #include "base/number.h"
@@ -16,6 +19,7 @@
 #include "record/pf.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 enum { STEP_KEY = 1 << 16 }; /* behind all domains */
 
@@ -34,6 +38,12 @@ typedef struct {
     bool     has_ended;
 } open_range;
 
+/* A STEP, in the order of the records. */
+typedef struct {
+    bool is_of_hook;
+    bool is_hidden; /* it does not count */
+} step_mark;
+
 typedef struct {
     hu_pf                *p;
     hu_pf_sequence        s;
@@ -44,9 +54,13 @@ typedef struct {
     uint64_t              steps, open_step; /* as read so far; 1, 2, ...: the one that nothing ends, 0: none */
     const hu_wait_thread *waits;            /* of this thread, seen from outside */
     size_t                n_waits;
-    bool                  is_gpu;  /* it decoded what CUPTI gave */
-    uint64_t              omp_row; /* of what OpenMP told; 0: nothing yet */
-    uint64_t              paused;  /* when the recorder stopped listening in the last step; 0: it did not */
+    bool                  is_gpu;        /* it decoded what CUPTI gave */
+    uint64_t              omp_row;       /* of what OpenMP told; 0: nothing yet */
+    uint64_t              paused;        /* when the recorder stopped listening in the last step; 0: it did not */
+    bool                  has_own_steps; /* the program marks steps */
+    bool                  is_hidden;     /* the step that is open does not count */
+    HU_VEC(step_mark) marks;
+    HU_VEC(uint32_t) names; /* of ranges and operators that are open on the thread itself, oldest first */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
 } work;
@@ -89,26 +103,81 @@ static bool survey_end(work *w, uint32_t key)
     return true;
 }
 
+/* "step 12", "train_iteration#3", "iter: 7": the program's own, in a range of NVTX or of torch.profiler. */
+static bool is_mark_of_steps(hu_str name)
+{
+    static const hu_str words[] = {{"step", 4}, {"iteration", 9}, {"iter", 4}};
+    const size_t        all = name.n;
+
+    while (name.n && name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9')
+        name.n--;
+    if (name.n == all || name.n < 4)
+        return false;
+    while (name.n && strchr(" _-#:=[", name.p[name.n - 1]))
+        name.n--;
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (name.n >= words[i].n && strncasecmp(name.p + name.n - words[i].n, words[i].p, words[i].n) == 0)
+            return true;
+    return false;
+}
+
+/* What ends the open step is an end that the hook meant: it counts. */
+static void keep_open_step(work *w)
+{
+    if (w->marks.n)
+        w->marks.at[w->marks.n - 1].is_hidden = false;
+}
+
+static bool survey_step(work *w, const hu_record *r)
+{
+    lane           *steps = find_lane(w, STEP_KEY);
+    const step_mark mark = {r->b == HU_STEP_OF_HOOK, r->b == HU_STEP_OF_HOOK};
+
+    if (!steps)
+        return false;
+    w->steps++;
+    w->paused = 0;
+    w->has_own_steps |= !mark.is_of_hook;
+    if (steps->top) {
+        keep_open_step(w);
+        if (!survey_end(w, STEP_KEY))
+            return false;
+    }
+    return hu_vec_push(w->arena, &w->marks, mark) && survey_begin(w, STEP_KEY);
+}
+
+static bool survey_step_end(work *w, const hu_record *r)
+{
+    const lane *steps = find_lane(w, STEP_KEY);
+
+    if (!steps)
+        return false;
+    if (steps->top && r->a == 0)
+        keep_open_step(w);
+    return survey_end(w, STEP_KEY);
+}
+
 static bool survey_one(work *w, const hu_record *r)
 {
     lane *steps;
 
     switch ((hu_record_type)r->type) {
     case HU_RECORD_BEGIN:
+        w->has_own_steps |= is_mark_of_steps(hu_ring_text(w->p->ring, r->id));
+        return survey_begin(w, r->aux);
     case HU_RECORD_PHASE:
+    case HU_RECORD_OPERATOR:
         return survey_begin(w, r->aux);
     case HU_RECORD_END:
         return survey_end(w, r->aux);
     case HU_RECORD_STEP:
-        steps = find_lane(w, STEP_KEY);
-        w->steps++;
-        w->paused = 0;
-        return steps && (steps->top == 0 || survey_end(w, STEP_KEY)) && survey_begin(w, STEP_KEY);
+        return survey_step(w, r);
     case HU_RECORD_STEP_END:
-        return survey_end(w, STEP_KEY);
+        return survey_step_end(w, r);
     case HU_RECORD_PAUSE:
         steps = find_lane(w, STEP_KEY);
         if (steps && steps->top && !w->paused) {
+            keep_open_step(w);
             w->paused = r->time;
             steps->crosses |= steps->top != w->open.n;
         }
@@ -136,6 +205,8 @@ static bool survey(work *w)
         w->open_step = steps->top && !w->paused && w->steps > 1 ? w->steps : 0;
         w->steps = 0;
     }
+    for (size_t i = 0; w->has_own_steps && i < w->marks.n; i++)
+        w->marks.at[i].is_hidden |= w->marks.at[i].is_of_hook;
     return true;
 }
 
@@ -222,7 +293,39 @@ static bool begin(work *w, const hu_ring_event *from)
     e.track = l->track;
     l->n_open++;
     hu_pf_write(w->p, &w->s, &e);
-    return true;
+    return from->record->aux != 0 || hu_vec_push(w->arena, &w->names, from->record->id);
+}
+
+/* A node of the graph: the engine calls it inside of "autograd::engine::evaluate_function: NAME". */
+static bool is_node(const work *w, uint32_t id)
+{
+    static const hu_str engine = {"autograd::engine::evaluate_function: ", 37};
+    const hu_str        name = hu_ring_text(w->p->ring, id);
+    const hu_str        parent = w->names.n ? hu_ring_text(w->p->ring, w->names.at[w->names.n - 1]) : HU_STR("");
+
+    return parent.n == engine.n + name.n && hu_str_starts(parent, engine) && hu_str_ends(parent, name);
+}
+
+/* An operator of PyTorch, with the arguments that torch.profiler writes. */
+static bool operator(work *w, const hu_ring_event *from)
+{
+    const hu_record *r = from->record;
+    hu_pf_event      e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_OPERATOR, r->time, name_of(w, r->id));
+    lane            *l = find_lane(w, r->aux);
+    const int64_t    sequence = (int64_t)r->a;
+
+    if (!l)
+        return false;
+    hu_pf_add_text(w->p, &e, HU_PF_INPUT_DIMS, r->b);
+    if (sequence >= 0)
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_OP_SEQUENCE, HU_PF_INT)->whole = sequence;
+    if (sequence >= 0 && is_node(w, r->id))
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_FORWARD_THREAD, HU_PF_INT)->whole = hu_ring_get_head(w->p->ring)->torch.tid;
+    hu_pf_add_more(w->p, &e, from);
+    e.track = l->track;
+    l->n_open++;
+    hu_pf_write(w->p, &w->s, &e);
+    return r->aux != 0 || hu_vec_push(w->arena, &w->names, r->id);
 }
 
 /* Ends the youngest of a lane, if there is one. */
@@ -238,6 +341,7 @@ static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from
         return true;
     }
     l->n_open--;
+    w->names.n -= key == 0 && w->names.n;
     e.track = l->track;
     hu_pf_add_more(w->p, &e, from);
     hu_pf_write(w->p, &w->s, &e);
@@ -250,17 +354,29 @@ static bool step(work *w, const hu_ring_event *from)
     hu_pf_event         e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_USER, from->record->time, 0);
     lane               *l = find_lane(w, STEP_KEY);
     const hu_ring_event nothing = {from->record, NULL, 0};
+    const size_t        at = w->steps++;
 
     if (!l || (l->n_open && !end(w, STEP_KEY, from->record->time, &nothing)))
         return false;
+    w->is_hidden = at < w->marks.n && w->marks.at[at].is_hidden;
+    if (w->is_hidden)
+        return true;
     number[hu_format_i64(number, (int64_t)from->record->a)] = '\0';
-    snprintf(text, sizeof text, ++w->steps == w->open_step ? "step %s, which nothing ended" : "ProfilerStep#%s", number);
+    snprintf(text, sizeof text, w->steps == w->open_step ? "step %s, which nothing ended" : "ProfilerStep#%s", number);
     e.text = hu_str_of(text);
     e.track = l->track;
     hu_pf_add_more(w->p, &e, from);
     l->n_open++;
     hu_pf_write(w->p, &w->s, &e);
     return true;
+}
+
+static bool step_end(work *w, const hu_ring_event *from)
+{
+    const bool was_hidden = w->is_hidden;
+
+    w->is_hidden = false;
+    return was_hidden || end(w, STEP_KEY, from->record->time, from);
 }
 
 static void mark(work *w, const hu_ring_event *from)
@@ -443,7 +559,9 @@ static bool convert(work *w, const hu_ring_event *e)
     case HU_RECORD_STEP:
         return step(w, e);
     case HU_RECORD_STEP_END:
-        return end(w, STEP_KEY, r->time, e);
+        return step_end(w, e);
+    case HU_RECORD_OPERATOR:
+        return operator(w, e);
     case HU_RECORD_COUNTER:
         return counter(w, e);
     case HU_RECORD_OS_CALL:
@@ -464,7 +582,7 @@ static bool convert(work *w, const hu_ring_event *e)
         lost(w, r);
         return true;
     case HU_RECORD_PAUSE:
-        if (w->paused && r->time == w->paused && !end(w, STEP_KEY, r->time, &(hu_ring_event){.record = r}))
+        if (w->paused && r->time == w->paused && !w->is_hidden && !end(w, STEP_KEY, r->time, &(hu_ring_event){.record = r}))
             return false;
         /* fall through */
     case HU_RECORD_RESUME:

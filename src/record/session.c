@@ -20,7 +20,7 @@
 
 #include "base/str.h"
 
-enum { CONTROL_BYTES = 4096, LEAST_FREE_BYTES = 16 << 20, TEMPLATE_BYTES = 16 };
+enum { CONTROL_BYTES = 4096, LEAST_FREE_BYTES = 16 << 20, TEMPLATE_BYTES = 16, DEEPEST = 2 };
 
 /* Magic numbers of statfs(2) of file systems that are somewhere else. */
 static const unsigned long remote[] = {
@@ -186,6 +186,27 @@ void hu_session_close(hu_session *session)
     session->control = NULL;
 }
 
+/* A file, or a folder with what is in it: of the hook, where Python keeps its byte code. */
+static void remove_entry(int folder, const char *name, unsigned depth)
+{
+    struct dirent *e;
+    DIR           *d;
+    int            fd;
+
+    if (unlinkat(folder, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth == 0)
+        return;
+    fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d && fd >= 0)
+        close(fd);
+    while (d && (e = readdir(d)))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            remove_entry(dirfd(d), e->d_name, depth - 1);
+    if (d)
+        closedir(d);
+    unlinkat(folder, name, AT_REMOVEDIR);
+}
+
 int hu_session_remove(const char *path, hu_error *err)
 {
     DIR           *d = opendir(path);
@@ -195,7 +216,7 @@ int hu_session_remove(const char *path, hu_error *err)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "%s", strerror(errno));
     while ((e = readdir(d)))
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlinkat(dirfd(d), e->d_name, 0);
+            remove_entry(dirfd(d), e->d_name, DEEPEST);
     closedir(d);
     if (rmdir(path) < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "%s", strerror(errno));

@@ -48,6 +48,51 @@ static void add_opencl(const hu_opencl_facts *from, hu_opencl_facts *sum)
     sum->users += from->users;
 }
 
+static bool is_python(const hu_ring_head *head)
+{
+    const char *slash = memrchr(head->program, '/', strnlen(head->program, sizeof head->program));
+
+    return slash && strncmp(slash + 1, "python", 6) == 0;
+}
+
+/* Options of Python in front of the script: -I, -E or -S, also among other letters.  "-c", "-m" and names end them. */
+static bool is_isolated(const hu_ring_head *head)
+{
+    const char *p = head->command, *end = p + (head->command_bytes < sizeof head->command ? head->command_bytes : 0);
+    size_t      n;
+
+    for (p += strnlen(p, (size_t)(end - p)) + 1; p < end && *p == '-' && p[1] && p[1] != '-'; p += n + 1) {
+        n = strnlen(p, (size_t)(end - p));
+        for (const char *letter = p + 1; letter < p + n; letter++) {
+            if (strchr("IES", *letter))
+                return true;
+            if (strchr("cmWX", *letter)) /* what follows is its value */
+                return false;
+        }
+    }
+    return false;
+}
+
+static void add_torch(const hu_ring_head *head, hu_tally *t)
+{
+    const hu_torch_facts *f = &head->torch;
+    const bool            is_first = !t->torch_processes[HU_TORCH_ON] && !t->torch_processes[HU_TORCH_FAILED];
+
+    t->pythons += is_python(head);
+    t->isolated += is_python(head) && is_isolated(head);
+    if (f->state >= HU_TORCH_STATES)
+        return;
+    t->torch_processes[f->state]++;
+    if (f->state == HU_TORCH_NONE)
+        return;
+    t->torch_operators += f->operators;
+    t->torch_steps += f->steps;
+    if (is_first || f->steps > t->torch.steps || (f->steps == t->torch.steps && f->operators > t->torch.operators)) {
+        t->torch = *f;
+        t->torch.version[sizeof t->torch.version - 1] = t->torch.why[sizeof t->torch.why - 1] = '\0';
+    }
+}
+
 static void add_ring(int fd, hu_tally *t)
 {
     hu_ring_head  head;
@@ -61,6 +106,7 @@ static void add_ring(int fd, hu_tally *t)
     add_cuda(&head.cuda, t);
     add_opencl(&head.opencl, &t->opencl);
     t->decoding_ns += head.opencl.asking_ns;
+    add_torch(&head, t);
     for (int i = 0; i < HU_LOSS_REASONS; i++) {
         t->lost[i] += head.lost[i];
         t->lost_in_all += i == HU_LOSS_OVERWRITTEN ? 0 : head.lost[i];

@@ -16,7 +16,12 @@ typedef struct {
     hu_cuda_facts   cuda[HU_CUDA_STATES];           /* ... and the facts of one of them */
     hu_cuda_facts   cuda_losses;                    /* sums over all */
     hu_opencl_facts opencl;                         /* sums over all of what is counted */
-    uint64_t        decoding_ns;                    /* CPU time of our threads in the programs */
+    uint32_t        pythons;                        /* processes that are a Python, ... */
+    uint32_t        isolated;                       /* ... that leave PYTHONPATH or `site` out: -I, -E, -S */
+    uint32_t        torch_processes[HU_TORCH_STATES]; /* whose hook of --pytorch stands so */
+    hu_torch_facts  torch;                            /* of the process with most steps, then operators; sums: */
+    uint64_t        torch_operators, torch_steps;
+    uint64_t        decoding_ns; /* CPU time of our threads in the programs */
 } hu_tally;
 
 /* All zero when there is nothing to read. */
