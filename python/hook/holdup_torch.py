@@ -218,11 +218,12 @@ class Steps:
         """An optimizer has stepped."""
         if self.is_elsewhere():
             return
-        self.has_stepped = self.is_open
         self.training.add(self.last_source)
         leader = self.leader() if self.leader is not None else None
         if leader is None:
             self.leader, leader = weakref.ref(optimizer), optimizer
+        if self.is_open and (optimizer is leader or self.source is not None):
+            self.has_stepped = True     # without batches, the leader's step alone makes one
         if optimizer is leader:
             self.is_due = self.fetched == 0 or self.is_dry
             self.fetched = 0

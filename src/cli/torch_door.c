@@ -27,7 +27,7 @@ static void say_found(const hu_tally *t)
     if (processes > 1)
         snprintf(others, sizeof others, "; %u processes imported torch", processes);
     hu_units_count(steps, (int64_t)f->steps);
-    hu_units_count(operators, (int64_t)(f->steps ? f->operators / f->steps : f->operators));
+    hu_units_count(operators, (int64_t)(f->steps ? f->step_operators / f->steps : f->operators));
     if (f->has_own_steps)
         hu_command_say("PyTorch %s: steps of the program's own, %" PRIu64 " operators%s", f->version, f->operators, others);
     else if (f->steps)

@@ -16,6 +16,7 @@ enum { OPEN_NONE, OPEN_STEP };
 
 static uint32_t is_observed; /* libtorch's observer is on, by the hook */
 static uint32_t open_step;
+static uint64_t operators_before; /* the open step */
 
 static hu_torch_facts *facts(void)
 {
@@ -182,9 +183,13 @@ static void write_step(hu_record_type type, uint64_t a)
 /* Was it one that is in the file, it counts. */
 static void count_open(bool is_none)
 {
-    if (open_step == OPEN_STEP && !is_none && hu_the_process.head)
-        hu_the_process.head->torch.steps++;
+    hu_torch_facts *f = open_step == OPEN_STEP && !is_none && hu_the_process.head ? &hu_the_process.head->torch : NULL;
+
     open_step = OPEN_NONE;
+    if (!f)
+        return;
+    f->steps++;
+    f->step_operators += __atomic_load_n(&f->operators, __ATOMIC_RELAXED) - operators_before;
 }
 
 static void step(int64_t number)
@@ -195,6 +200,7 @@ static void step(int64_t number)
     hu_gate_step(number);
     write_step(HU_RECORD_STEP, (uint64_t)number);
     open_step = hu_gate_open(HU_DOOR_PYTORCH) ? OPEN_STEP : OPEN_NONE;
+    operators_before = hu_the_process.head ? __atomic_load_n(&hu_the_process.head->torch.operators, __ATOMIC_RELAXED) : 0;
 }
 
 static void step_end(uint32_t is_none)

@@ -189,7 +189,7 @@ typedef struct {
     uint32_t tid;   /* the thread whose operators are recorded */
     uint32_t has_own_steps;
     uint32_t made_way; /* how often another profiler took its place */
-    uint64_t steps, operators;
+    uint64_t steps, operators, step_operators; /* step_operators: those inside of the steps */
     char     version[32];
     char     why[160]; /* operators are not recorded; "": they are */
 } hu_torch_facts;

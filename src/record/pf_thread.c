@@ -146,12 +146,20 @@ static bool survey_step(work *w, const hu_record *r)
     return hu_vec_push(w->arena, &w->marks, mark) && survey_begin(w, STEP_KEY);
 }
 
+/* The program ends no step of the hook's, nor the hook one of the program's. */
+static bool is_end_of_another(const work *w, const hu_record *r)
+{
+    return w->steps && w->steps <= w->marks.n && w->marks.at[w->steps - 1].is_of_hook != (r->b == HU_STEP_OF_HOOK);
+}
+
 static bool survey_step_end(work *w, const hu_record *r)
 {
     const lane *steps = find_lane(w, STEP_KEY);
 
     if (!steps)
         return false;
+    if (is_end_of_another(w, r))
+        return true;
     if (steps->top && r->a == 0)
         keep_open_step(w);
     return survey_end(w, STEP_KEY);
@@ -375,6 +383,8 @@ static bool step_end(work *w, const hu_ring_event *from)
 {
     const bool was_hidden = w->is_hidden;
 
+    if (is_end_of_another(w, from->record))
+        return true;
     w->is_hidden = false;
     return was_hidden || end(w, STEP_KEY, from->record->time, from);
 }

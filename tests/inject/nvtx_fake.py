@@ -103,6 +103,12 @@ def main() -> None:
         pop()
         pop()
         print("alive")
+    if mode == "texts":         # the lines of standard input, one inside of the other
+        lines = sys.stdin.buffer.read().splitlines()
+        for line in lines:
+            push(line)
+        for _ in lines:
+            pop()
     if mode == "fork":
         push(b"parent")
         registered = call(5, 10, handle, handle, text)(None, b"known before the fork")
