@@ -92,6 +92,16 @@ class Texts(Case):
         self.assertEqual(len({r.b for r in process.of("operator")} | {r.id for r in process.of("operator")}), 2)
 
 
+    def test_links_between_threads(self) -> None:
+        """Numbers are of a thread: those of a layer that is computed again are no other layer's."""
+        done = holdup("run", "--pytorch", "--trace", "none", "--no-report", "-o", self.trace, "--", sys.executable, FAKE, LIBRARY, "autograd", env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = rows(self.trace, "select o.name, o.sequence, f.name as forward from op o left join op f on f.id = o.forward where o.name not like 'autograd%' order by o.start_ns")
+        self.assertEqual([(r["name"], r["sequence"], r["forward"]) for r in found],
+                         [("aten::mm", 0, None), ("aten::sum", 1, None), ("aten::mul", 2, None), ("aten::empty", None, None), ("MulBackward0", 2, "aten::mul"),
+                          ("aten::relu", None, None), ("ReluBackward0", None, None), ("MmBackward0", 0, "aten::mm")])
+
+
 class StandIn(Case):
     """With a torch that is none."""
 

@@ -60,6 +60,7 @@ typedef struct {
     bool                  has_own_steps; /* the program marks steps */
     bool                  is_hidden;     /* the step that is open does not count */
     HU_VEC(step_mark) marks;
+    hu_map recomputed;      /* sequence numbers of another thread than the one that trains */
     HU_VEC(uint32_t) names; /* of ranges and operators that are open on the thread itself, oldest first */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
@@ -314,21 +315,49 @@ static bool is_node(const work *w, uint32_t id)
     return parent.n == engine.n + name.n && hu_str_starts(parent, engine) && hu_str_ends(parent, name);
 }
 
+static bool note_number(work *w, uint64_t sequence)
+{
+    uint32_t *place = hu_map_put(&w->recomputed, sequence);
+
+    if (place)
+        *place = 1;
+    return place != NULL;
+}
+
+/*
+ * What links forward and backward.  PyTorch numbers by thread, and NVTX does not say whose number a node has.  It is that of
+ * the thread that trains, unless this is another one, where layers were computed again under the same number: then it is
+ * left out.  Numbers of forward operators in other threads are left out always.
+ */
+static bool add_sequence(work *w, hu_pf_event *e, uint32_t id, int64_t sequence)
+{
+    const uint32_t trains = hu_ring_get_head(w->p->ring)->torch.tid;
+    const bool     is_elsewhere = trains && trains != w->thread->tid, is_backward = is_node(w, id);
+
+    if (sequence < 0)
+        return true;
+    if (is_elsewhere && !is_backward)
+        return note_number(w, (uint64_t)sequence);
+    if (is_elsewhere && hu_map_get(&w->recomputed, (uint64_t)sequence) != HU_MAP_NONE)
+        return true;
+    hu_pf_add(w->p, e, HU_PF_OWN + HU_PF_OP_SEQUENCE, HU_PF_INT)->whole = sequence;
+    if (is_backward)
+        hu_pf_add(w->p, e, HU_PF_OWN + HU_PF_FORWARD_THREAD, HU_PF_INT)->whole = trains ? trains : w->thread->tid;
+    return true;
+}
+
 /* An operator of PyTorch, with the arguments that torch.profiler writes. */
 static bool operator(work *w, const hu_ring_event *from)
 {
     const hu_record *r = from->record;
     hu_pf_event      e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_OPERATOR, r->time, name_of(w, r->id));
     lane            *l = find_lane(w, r->aux);
-    const int64_t    sequence = (int64_t)r->a;
 
     if (!l)
         return false;
     hu_pf_add_text(w->p, &e, HU_PF_INPUT_DIMS, r->b);
-    if (sequence >= 0)
-        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_OP_SEQUENCE, HU_PF_INT)->whole = sequence;
-    if (sequence >= 0 && is_node(w, r->id))
-        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_FORWARD_THREAD, HU_PF_INT)->whole = hu_ring_get_head(w->p->ring)->torch.tid;
+    if (!add_sequence(w, &e, r->id, (int64_t)r->a))
+        return false;
     hu_pf_add_more(w->p, &e, from);
     e.track = l->track;
     l->n_open++;
@@ -691,7 +720,7 @@ int hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err)
 {
     hu_arena  *arena = hu_arena_new();
     work       w = {.p = p, .thread = thread, .arena = arena};
-    const bool ok = arena && hu_map_init(&w.lane_of, arena, 0) && write_all(&w);
+    const bool ok = arena && hu_map_init(&w.lane_of, arena, 0) && hu_map_init(&w.recomputed, arena, 0) && write_all(&w);
 
     hu_arena_free(arena);
     return ok ? hu_ring_status(p->ring, err) : hu_fail_memory(err);
