@@ -10,7 +10,7 @@ from typing import Any
 
 BLOCK = 16384
 TYPES = ("none more begin end mark start stop phase step step_end counter os_call mpi payload thread fork exec lost pause resume "
-         "sample wake gpu nccl opencl omp operator").split()
+         "sample wake gpu nccl opencl omp torch").split()
 DOORS = {name: 1 << bit for bit, name in enumerate("user nvtx osrt mpi cpu cuda nccl pytorch opencl openmp".split())} | {"watch": 1 << 30}
 CONTROL_MAGIC, RING_MAGIC = 0x314C525443505548, 0x31474E4952505548
 MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_NCCL, MORE_SCHEMA, MORE_GPU = 7, 8, 9, 10, 15, 32

@@ -65,7 +65,7 @@ class Texts(Case):
         return max(read_session(session), key=lambda p: len(p.records))
 
     def operators(self, process: Process) -> list[tuple[str, int, str]]:
-        return [(r.text, r.a if r.a < 1 << 63 else -1, process.strings.get(r.b, "")) for r in process.of("operator")]
+        return [(r.text, r.a if r.a < 1 << 63 else -1, process.strings.get(r.b, "")) for r in process.of("torch")]
 
     def test_names_sequence_numbers_and_shapes(self) -> None:
         process = self.push("aten::mm, seq = 3", f"aten::addmm, seq = 1234567890123, op_id = 7, sizes = {SHAPES}", "aten::empty, op_id = 8, sizes = [[]]",
@@ -88,8 +88,8 @@ class Texts(Case):
         """Whole texts would fill a table of 65,535."""
         process = self.push(*(f"aten::mm, seq = {n}, op_id = {n + 1}, sizes = {SHAPES}" for n in range(100000)))
         self.assertEqual(sum(process.lost), 0)
-        self.assertEqual([r.a for r in process.of("operator")], list(range(100000)))
-        self.assertEqual(len({r.b for r in process.of("operator")} | {r.id for r in process.of("operator")}), 2)
+        self.assertEqual([r.a for r in process.of("torch")], list(range(100000)))
+        self.assertEqual(len({r.b for r in process.of("torch")} | {r.id for r in process.of("torch")}), 2)
 
 
     def test_links_between_threads(self) -> None:

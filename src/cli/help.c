@@ -25,7 +25,7 @@ static void option_line(const hu_option *o, hu_out *out)
                        : snprintf(label, sizeof label, "      --%s", o->name);
 
     if (o->argument)
-        n += snprintf(label + n, sizeof label - (size_t)n, " %s", o->argument);
+        n += snprintf(label + n, sizeof label - (size_t)n, "%s%s", o->type == HU_OPTION_MAYBE ? "" : " ", o->argument);
     hu_out_text(out, label);
     hu_out_printf(out, "%s%*s", n >= LABEL ? "\n" : "", n >= LABEL ? LABEL : LABEL - n, "");
     hu_units_wrap(out, hu_str_of(o->help), LABEL, LABEL, width());

@@ -75,7 +75,7 @@ static void label(hu_out *out, const char *bold, const char *italic)
     text(out, bold);
     hu_out_text(out, "\\fR");
     if (italic && italic[0]) {
-        hu_out_text(out, " \\fI");
+        hu_out_text(out, italic[0] == '[' ? "\\fI" : " \\fI"); /* "[=LIST]" */
         text(out, italic);
         hu_out_text(out, "\\fR");
     }

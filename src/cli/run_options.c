@@ -16,7 +16,6 @@ enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100,
 #define DEFAULT_DOORS \
     (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL | \
      HU_DOOR_OPENMP)
-#define LATER_DOORS 0
 
 static const struct {
     const char *name;
@@ -92,7 +91,7 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                    "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, "
-                   "opencl, openmp, none",
+                   "opencl, openmp, pytorch, none",
                    option, text);
 }
 
@@ -101,8 +100,7 @@ static size_t door_words(const char **out, size_t room)
     size_t n = 0;
 
     for (size_t i = 0; i < HU_COUNT(doors) && n < room; i++)
-        if (!(doors[i].door & LATER_DOORS))
-            out[n++] = doors[i].name;
+        out[n++] = doors[i].name;
     return n;
 }
 
@@ -140,9 +138,9 @@ static int parse_trace(void *field, const char *text, hu_error *err)
         is_outside_only = is_outside_only && door == HU_DOOR_CPU;
         if (hu_str_equal(word, HU_STR("none")))
             o->doors &= HU_DOOR_PYTORCH;
-        else if (door & ~(uint32_t)LATER_DOORS)
+        else if (door)
             o->doors |= door;
-        else if (door || is_foreign_door(word))
+        else if (is_foreign_door(word))
             snprintf(later + strlen(later), sizeof later - strlen(later), "%s%.*s", later[0] ? ", " : "", HU_FMT(word));
         else
             return unknown_door("trace", word, err);
@@ -513,7 +511,7 @@ const hu_run_options hu_run_defaults = {
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), or none", 0,
+     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), pytorch, or none", 0,
      .parse = parse_trace, .heading = "what to record", .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},

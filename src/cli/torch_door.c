@@ -31,8 +31,8 @@ static void say_found(const hu_tally *t)
     if (f->has_own_steps)
         hu_command_say("PyTorch %s: steps of the program's own, %" PRIu64 " operators%s", f->version, f->operators, others);
     else if (f->steps)
-        hu_command_say("PyTorch %s: %s step%s, %s operators a step%s", f->version, steps, f->steps == 1 ? "" : "s", operators,
-                       others);
+        hu_command_say("PyTorch %s: %s step%s, %s operators a step%s", f->version, steps, f->steps == 1 ? "" : "s",
+                       operators, others);
     else
         hu_command_say("PyTorch %s: no step was found, %s operators%s", f->version, operators, others);
     if (f->why[0])

@@ -12,10 +12,8 @@
 #include "inject/sys.h"
 #include "base/banned.h"
 
-enum { OPEN_NONE, OPEN_STEP };
-
-static uint32_t is_observed; /* libtorch's observer is on, by the hook */
-static uint32_t open_step;
+static uint32_t is_observed;      /* libtorch's observer is on, by the hook */
+static bool     is_in_step;       /* that is recorded */
 static uint64_t operators_before; /* the open step */
 
 static hu_torch_facts *facts(void)
@@ -149,7 +147,7 @@ void hu_pytorch_write(const hu_pytorch_operator *o)
     r->aux = 0;
     r->a = (uint64_t)o->sequence;
     r->b = o->shapes;
-    hu_ring_publish(r, HU_RECORD_OPERATOR);
+    hu_ring_publish(r, HU_RECORD_TORCH);
     __atomic_fetch_add(&hu_the_process.head->torch.operators, 1, __ATOMIC_RELAXED);
 }
 
@@ -180,12 +178,12 @@ static void write_step(hu_record_type type, uint64_t a)
     hu_ring_publish(r, type);
 }
 
-/* Was it one that is in the file, it counts. */
+/* The step that ends here. */
 static void count_open(bool is_none)
 {
-    hu_torch_facts *f = open_step == OPEN_STEP && !is_none && hu_the_process.head ? &hu_the_process.head->torch : NULL;
+    hu_torch_facts *f = is_in_step && !is_none && hu_the_process.head ? &hu_the_process.head->torch : NULL;
 
-    open_step = OPEN_NONE;
+    is_in_step = false;
     if (!f)
         return;
     f->steps++;
@@ -199,7 +197,7 @@ static void step(int64_t number)
     count_open(false);
     hu_gate_step(number);
     write_step(HU_RECORD_STEP, (uint64_t)number);
-    open_step = hu_gate_open(HU_DOOR_PYTORCH) ? OPEN_STEP : OPEN_NONE;
+    is_in_step = hu_gate_open(HU_DOOR_PYTORCH);
     operators_before = hu_the_process.head ? __atomic_load_n(&hu_the_process.head->torch.operators, __ATOMIC_RELAXED) : 0;
 }
 

@@ -27,11 +27,11 @@ void hu_pytorch_give_way(void);
 /* What holdup_pytorch_v1 returns, for python/hook/holdup_torch.py alone: both are of one version. */
 typedef struct {
     uint32_t size, version;
-    uint32_t wants; /* HU_TORCH_WANTS_* */
-    uint32_t (*is_open)(void);    /* are operators recorded now, in this process? */
-    void (*observe)(uint32_t on); /* the observer of libtorch is on from now on, in this thread; off */
-    void (*step)(int64_t number); /* a step begins, and the one before ends */
-    void (*step_end)(uint32_t is_none);                               /* is_none: what began was no step */
+    uint32_t wants;                     /* HU_TORCH_WANTS_* */
+    uint32_t (*is_open)(void);          /* are operators recorded now, in this process? */
+    void (*observe)(uint32_t on);       /* the observer of libtorch is on from now on, in this thread; off */
+    void (*step)(int64_t number);       /* a step begins, and the one before ends */
+    void (*step_end)(uint32_t is_none); /* is_none: what began was no step */
     void (*say)(uint32_t state, const char *version, const char *why); /* hu_torch_facts */
     void (*made_way)(void);
 } hu_pytorch_api;

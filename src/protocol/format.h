@@ -52,8 +52,8 @@ enum {
     D(MPI, "mpi", 3)                                                                 \
     D(CPU, "cpu", 4)            /* samples and context switches; by the supervisor */ \
     D(CUDA, "cuda", 5)          /* GPU work and the calls that launch it: CUPTI   */ \
-    D(NCCL, "nccl", 6)          /* room for the doors to come                     */ \
-    D(PYTORCH, "pytorch", 7)                                                         \
+    D(NCCL, "nccl", 6)                                                               \
+    D(PYTORCH, "pytorch", 7)    /* operators; steps of the hook                   */ \
     D(OPENCL, "opencl", 8)      /* commands and calls: a layer of OpenCL's loader */ \
     D(OPENMP, "openmp", 9)      /* parallel regions, barriers, tasks: OMPT        */
 /* clang-format on */
@@ -83,7 +83,7 @@ typedef enum {
     HU_RECORD_STOP,  /* b = the handle */
     HU_RECORD_PHASE, /* as BEGIN, of a phase of the pipeline */
     HU_RECORD_STEP,  /* a = number of the step that begins (int64), b = hu_step_marker */
-    HU_RECORD_STEP_END, /* b = hu_step_marker, a = 1: what it ends was no step */
+    HU_RECORD_STEP_END,
     HU_RECORD_COUNTER, /* id name, a = double */
     HU_RECORD_OS_CALL, /* a = ticks it took, aux = hu_os_call, b = bytes or result, id = path or peer */
     HU_RECORD_MPI,     /* a = ticks it took, aux = hu_mpi_call, b = bytes, id = communicator */
@@ -100,7 +100,7 @@ typedef enum {
     HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_OPENCL,  /* see opencl.h */
     HU_RECORD_OMP,     /* see omp_events.h */
-    HU_RECORD_OPERATOR, /* as BEGIN, of PyTorch: a = sequence number (int64, -1: none), b = id of its input shapes, 0: none */
+    HU_RECORD_TORCH,   /* an operator: as BEGIN; a = sequence number (int64, -1: none), b = id of its input shapes */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -125,7 +125,8 @@ typedef enum {
 } hu_wake;
 /* clang-format on */
 
-typedef enum { HU_STEP_OF_PROGRAM, HU_STEP_OF_HOOK /* of PyTorch: counts only where the program marks none */ } hu_step_marker;
+/* Who marks a step; those of PyTorch's hook count where the program marks none.  With a = 1 its STEP_END takes one back. */
+typedef enum { HU_STEP_OF_PROGRAM, HU_STEP_OF_HOOK } hu_step_marker;
 
 typedef enum {                      /* why records were lost */
                HU_LOSS_FULL,        /* no free block: the supervisor was too slow, dead, or the limit is too low */
@@ -188,7 +189,7 @@ typedef struct {
     uint32_t state; /* hu_torch_state */
     uint32_t tid;   /* the thread whose operators are recorded */
     uint32_t has_own_steps;
-    uint32_t made_way; /* how often another profiler took its place */
+    uint32_t made_way;                         /* how often another profiler took its place */
     uint64_t steps, operators, step_operators; /* step_operators: those inside of the steps */
     char     version[32];
     char     why[160]; /* operators are not recorded; "": they are */

@@ -175,7 +175,7 @@ static bool survey_one(work *w, const hu_record *r)
         w->has_own_steps |= is_mark_of_steps(hu_ring_text(w->p->ring, r->id));
         return survey_begin(w, r->aux);
     case HU_RECORD_PHASE:
-    case HU_RECORD_OPERATOR:
+    case HU_RECORD_TORCH:
         return survey_begin(w, r->aux);
     case HU_RECORD_END:
         return survey_end(w, r->aux);
@@ -599,7 +599,7 @@ static bool convert(work *w, const hu_ring_event *e)
         return step(w, e);
     case HU_RECORD_STEP_END:
         return step_end(w, e);
-    case HU_RECORD_OPERATOR:
+    case HU_RECORD_TORCH:
         return operator(w, e);
     case HU_RECORD_COUNTER:
         return counter(w, e);
