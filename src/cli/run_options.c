@@ -170,7 +170,7 @@ static int parse_pytorch(void *field, const char *text, hu_error *err)
 {
     hu_run_options *o = field;
 
-    o->doors |= HU_DOOR_PYTORCH | HU_DOOR_USER | HU_DOOR_NVTX;
+    o->doors |= HU_DOOR_PYTORCH;
     for (hu_str list = hu_str_of(text), word; list.n;) {
         word = next_word(&list);
         if (hu_str_equal(word, HU_STR("none")))
@@ -678,7 +678,7 @@ int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *
 {
     if (o->has_sample && o->sample_hz)
         o->doors |= HU_DOOR_CPU;
-    if (o->doors & HU_DOOR_PYTORCH) /* also where a --trace came behind */
+    if (o->doors & HU_DOOR_PYTORCH) /* whatever --trace says: they carry it */
         o->doors |= HU_DOOR_USER | HU_DOOR_NVTX;
     if (!(o->doors & HU_DOOR_CPU) || (o->has_sample && !o->sample_hz && o->no_switches))
         o->doors &= ~(uint32_t)HU_DOOR_CPU;

@@ -85,8 +85,6 @@ static void add_torch(const hu_ring_head *head, hu_tally *t)
     t->torch_processes[f->state]++;
     if (f->state == HU_TORCH_NONE)
         return;
-    t->torch_operators += f->operators;
-    t->torch_steps += f->steps;
     if (is_first || f->steps > t->torch.steps || (f->steps == t->torch.steps && f->operators > t->torch.operators)) {
         t->torch = *f;
         t->torch.version[sizeof t->torch.version - 1] = t->torch.why[sizeof t->torch.why - 1] = '\0';

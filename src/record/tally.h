@@ -19,8 +19,7 @@ typedef struct {
     uint32_t        pythons;                        /* processes that are a Python, ... */
     uint32_t        isolated;                       /* ... that leave PYTHONPATH or `site` out: -I, -E, -S */
     uint32_t        torch_processes[HU_TORCH_STATES]; /* whose hook of --pytorch stands so */
-    hu_torch_facts  torch;                            /* of the process with most steps, then operators; sums: */
-    uint64_t        torch_operators, torch_steps;
+    hu_torch_facts  torch;                            /* of the process with most steps, then operators */
     uint64_t        decoding_ns; /* CPU time of our threads in the programs */
 } hu_tally;
 
