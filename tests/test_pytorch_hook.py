@@ -182,12 +182,13 @@ class StandIn(Case):
             """)
             self.assertEqual(self.numbers(), names)
             self.assertEqual("steps of the program's own" in done.stderr, marks != "pass")
-        self.loop("""
-            for n, x in enumerate(torch.utils.data.DataLoader([1, 2, 3])):
-                with torch.autograd.profiler.record_function(f"train step {n}"):
-                    net(x); sgd.step()
-        """)
-        self.assertEqual(self.numbers(), [], "numbered ranges are steps, too")
+        for name, steps in (("train step", []), ("TrainStep_", []), ("filter", [0, 1, 2]), ("layer", [0, 1, 2])):
+            self.loop(f"""
+                for n, x in enumerate(torch.utils.data.DataLoader([1, 2, 3])):
+                    with torch.autograd.profiler.record_function(f"{name} {{n}}"):
+                        net(x); sgd.step()
+            """)
+            self.assertEqual(self.numbers(), steps, f"{name}: numbered steps in ranges are steps, too")
 
     def test_part_of_the_steps(self) -> None:
         text = """

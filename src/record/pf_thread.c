@@ -18,6 +18,7 @@
 #include "protocol/os_calls.h"
 #include "record/pf.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -116,9 +117,12 @@ static bool is_mark_of_steps(hu_str name)
         return false;
     while (name.n && strchr(" _-#:=[", name.p[name.n - 1]))
         name.n--;
-    for (size_t i = 0; i < HU_COUNT(words); i++)
-        if (name.n >= words[i].n && strncasecmp(name.p + name.n - words[i].n, words[i].p, words[i].n) == 0)
-            return true;
+    for (size_t i = 0; i < HU_COUNT(words); i++) {
+        const char *at = name.p + name.n - words[i].n;
+
+        if (name.n >= words[i].n && strncasecmp(at, words[i].p, words[i].n) == 0)
+            return name.n == words[i].n || !isalpha((unsigned char)at[-1]) || isupper((unsigned char)*at); /* no "filter" */
+    }
     return false;
 }
 
