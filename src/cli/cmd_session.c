@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_session.c - `holdup start|stop|cancel|status`: runs of this user on this machine, seen and told from outside. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/tell.h"
 #include "record/registry.h"
 #include "record/tally.h"
 #include "base/json_out.h"
 #include "base/units.h"
-
-enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 }; /* five seconds */
-enum { START = 1, STOP = 2, CANCEL = 3 };          /* hu_control.command */
 
 typedef struct {
     hu_shared   shared;
@@ -48,32 +44,6 @@ static const char *failure(const hu_registry_entry *e)
     if (e->control.state < HU_SESSION_WRITTEN && !e->is_alive)
         return "its supervisor was killed; holdup finish writes what there is";
     return e->control.state == HU_SESSION_FAILED ? e->control.failure : "";
-}
-
-/* Tells one session, and waits until it has obeyed.  Without a supervisor its gate is moved from here. */
-static int tell(const hu_registry_entry *e, uint32_t command, hu_error *err)
-{
-    const struct timespec nap = {0, ANSWER_NS};
-    hu_session            s;
-    uint32_t              request;
-
-    if (hu_session_open(e->path, &s, err) < 0)
-        return err->code;
-    if (s.control->supervisor == 0) {
-        hu_session_record(s.control, command == START);
-        hu_session_close(&s);
-        return 0;
-    }
-    s.control->command = command;
-    request = __atomic_add_fetch(&s.control->request, 1, __ATOMIC_ACQ_REL);
-    for (int i = 0; i < ANSWER_TRIES && __atomic_load_n(&s.control->answered, __ATOMIC_ACQUIRE) != request; i++)
-        nanosleep(&nap, NULL);
-    if (s.control->answered != request)
-        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s does not answer; check whether its holdup process is stopped", e->name);
-    else
-        err->code = 0;
-    hu_session_close(&s);
-    return err->code;
 }
 
 static int none_running(hu_error *err)
@@ -111,7 +81,7 @@ static int take_name(hu_cli_call *call, hu_error *err)
     return 0;
 }
 
-static int tell_all(hu_cli_call *call, uint32_t command)
+static int tell_all(hu_cli_call *call, hu_told command)
 {
     static const char *const done[] = {"", "is recording", "has stopped recording", "is cancelled: nothing will be written"};
     const options           *o = call->options;
@@ -125,7 +95,7 @@ static int tell_all(hu_cli_call *call, uint32_t command)
     if (rc < 0)
         return hu_command_fail(&err);
     for (int i = 0; i < rc; i++) {
-        if (tell(&list[i], command, &err) < 0)
+        if (hu_tell_session(&list[i], command, &err) < 0)
             status = hu_command_fail(&err);
         else if (!o->shared.quiet)
             hu_command_say("%s %s", list[i].name, done[command]);
@@ -135,17 +105,17 @@ static int tell_all(hu_cli_call *call, uint32_t command)
 
 static int run_start(hu_cli_call *call)
 {
-    return tell_all(call, START);
+    return tell_all(call, HU_TOLD_START);
 }
 
 static int run_stop(hu_cli_call *call)
 {
-    return tell_all(call, STOP);
+    return tell_all(call, HU_TOLD_STOP);
 }
 
 static int run_cancel(hu_cli_call *call)
 {
-    return tell_all(call, CANCEL);
+    return tell_all(call, HU_TOLD_CANCEL);
 }
 
 /* status */
