@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "across/roster.h"
 #include "base/json_out.h"
 #include "base/number.h"
 #include "cli/command.h"
@@ -72,8 +73,9 @@ static const hu_option rows[] = {
      AT(at), .heading = "when"},
     {"warm-up", 0, HU_OPTION_SPECIAL, "SECONDS", "let the profiler warm up for this time before (default: 5)",
      AT(warm_up_ms), .parse = parse_seconds, .heading = "when"},
-    {"timeout", 0, HU_OPTION_SPECIAL, "SECONDS", "wait this long for a trace after its recording (default: 120)",
-     AT(timeout_ms), .parse = parse_seconds, .heading = "when"},
+    {"timeout", 0, HU_OPTION_SPECIAL, "SECONDS",
+     "wait this long for a trace after its recording, and at most 15 for questions (default: 120)", AT(timeout_ms),
+     .parse = parse_seconds, .heading = "when"},
     {"shapes", 0, HU_OPTION_FLAG, NULL, "also record shapes of operators' inputs", AT(shapes), .heading = "what"},
     {"stack", 0, HU_OPTION_FLAG, NULL, "also record Python's stacks (large and slow)", AT(stack), .heading = "what"},
     {"memory", 0, HU_OPTION_FLAG, NULL, "also record allocations", AT(memory), .heading = "what"},
@@ -83,7 +85,7 @@ static const hu_option rows[] = {
     {"socket-dir", 0, HU_OPTION_TEXT, "DIR",
      "also listen in DIR (the job's KINETO_IPC_SOCKET_DIR; found by itself where /proc shows it)", AT(sockets),
      .heading = "where", .value = HU_VALUE_FOLDER},
-    {"no-report", 0, HU_OPTION_FLAG, NULL, "print no report at the end", AT(no_report), .heading = "where"},
+    {"no-report", 0, HU_OPTION_FLAG, NULL, "print no report at the end", AT(no_report), .heading = "output"},
 };
 
 typedef struct {
@@ -133,7 +135,7 @@ static int plan_time(trace_state *s, hu_error *err)
     const bool    is_alone = s->call->n == 1 && !s->o->at && !hu_torch_process_has_children(s->pids[0]);
     const int64_t earliest_ms = now_ms + ASK_MS + ACCEPT_MS + warm_up_ms;
 
-    s->plan.last_ms = now_ms + ASK_ALONE_MS;
+    s->plan.last_ms = now_ms + (s->plan.timeout_ms < ASK_ALONE_MS ? s->plan.timeout_ms : ASK_ALONE_MS);
     if (s->o->steps || is_alone)
         return 0;
     s->plan.request.start_ms = earliest_ms;
@@ -167,6 +169,22 @@ static int make_folder(trace_state *s, hu_error *err)
     return 0;
 }
 
+/* What files of this machine are called.  Of "worker-0" the number would be read as the rank of all its processes. */
+static void name_host(char *out, size_t room)
+{
+    uint32_t hash = 2166136261u;
+
+    if (gethostname(out, room - 1) < 0 || !out[0])
+        snprintf(out, room, "host");
+    out[room - 1] = '\0';
+    out[strcspn(out, ".")] = '\0';
+    if (hu_roster_rank_of_name(hu_str_of(out), 1) < 0)
+        return;
+    for (const char *p = out; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    snprintf(out, room, "host-%08x", hash);
+}
+
 static void plan_request(trace_state *s)
 {
     const options *o = s->o;
@@ -182,8 +200,7 @@ static void plan_request(trace_state *s)
                               .folder = s->folder,
                               .host = s->host,
                               .timeout_ms = o->timeout_ms};
-    if (gethostname(s->host, sizeof s->host - 1) < 0 || !s->host[0])
-        snprintf(s->host, sizeof s->host, "host");
+    name_host(s->host, sizeof s->host);
 }
 
 static int choose(trace_state *s, hu_error *err)
@@ -290,7 +307,7 @@ static void write_session(hu_json_out *j, const hu_trace_session *r)
 
 static int write_json(const trace_state *s, hu_error *err)
 {
-    static const char *const keys[] = {"damaged", "other_user", "outside", "false_pid"};
+    static const char *const keys[] = {"damaged", "other_user", "outside", "false_pid", "other_name"};
     const hu_trace_watch    *w = &s->watch;
     hu_out                  *out = hu_out_open_fd(STDOUT_FILENO);
     hu_json_out              j = {.out = out, .is_empty = true};

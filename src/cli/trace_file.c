@@ -107,13 +107,14 @@ static hu_trace_file_state read_whole(int fd)
 {
     const hu_input_options options = {.limits = hu_limits_default()};
     hu_trace_file_state    state;
+    hu_error               err = {0};
     char                   path[48];
     hu_trace              *trace;
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    trace = hu_open_trace(path, &options, NULL);
+    trace = hu_open_trace(path, &options, &err);
     if (!trace)
-        return HU_TRACE_FILE_GROWS;
+        return err.code == HU_EEMPTY ? HU_TRACE_FILE_EMPTY : HU_TRACE_FILE_GROWS;
     state = hu_trace_get_quality(trace)->is_truncated ? HU_TRACE_FILE_GROWS
             : hu_trace_slices(trace).n                ? HU_TRACE_FILE_WHOLE
                                                       : HU_TRACE_FILE_EMPTY;

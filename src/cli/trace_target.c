@@ -127,12 +127,12 @@ void hu_trace_target_asked(hu_trace_target *t, const hu_trace_plan *plan, bool i
     }
 }
 
-/* A name that is free in the folder. */
+/* A name that is free in the folder.  Digits at its end would be read as a rank. */
 static void choose_path(hu_trace_target *t, const hu_trace_plan *plan)
 {
-    snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d.json", plan->folder, plan->host, (int)t->about.pid);
+    snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d-trace.json", plan->folder, plan->host, (int)t->about.pid);
     for (int i = 2; access(t->path, F_OK) == 0 && i < 1000; i++)
-        snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d-%d.json", plan->folder, plan->host, (int)t->about.pid, i);
+        snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d-%d-trace.json", plan->folder, plan->host, (int)t->about.pid, i);
 }
 
 static void take(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms)
@@ -246,6 +246,11 @@ void hu_trace_say_silence(const hu_torch_process *p, pid_t pid, char *out, size_
                  "it asks for nothing, and /proc/%d cannot be read (ptrace rights): was it started with " HU_KINETO_SWITCH
                  "=1?",
                  (int)pid);
+    else if (p->sockets[0] && (p->has_other_sockets || p->sockets[0] != '/'))
+        snprintf(out, room,
+                 "it asks in " HU_KINETO_SOCKETS
+                 "=%.200s, which is another folder here: share it under the same name, or run holdup trace in its container",
+                 p->sockets);
     else if (p->has_own_network && !p->sockets[0])
         snprintf(
             out, room,

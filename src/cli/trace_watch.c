@@ -38,29 +38,29 @@ static void say_target(const hu_trace_watch *w, const hu_trace_target *t)
 {
     char        size[HU_UNIT_BYTES];
     const char *word = hu_trace_state_word(t->state);
-    const int   pid = (int)t->about.pid;
+    char        who[40];
 
+    snprintf(who, sizeof who, "%d%s%s", (int)t->about.pid, t->about.name[0] ? " " : "", t->about.name);
     if (w->is_quiet && t->state != HU_TRACE_FAILED)
         return;
     switch (t->state) {
     case HU_TRACE_WRITTEN:
         hu_units_bytes(size, (double)t->bytes);
-        hu_command_say("%d %s: written %s (%s)", pid, t->about.name, t->path, size);
+        hu_command_say("%s: written %s (%s)", who, t->path, size);
         if (t->lacks_steps)
-            hu_command_say("%d %s: its optimizer never stepped and no step is marked: it recorded %.1f s instead of steps",
-                           pid, t->about.name, (double)w->plan->request.duration_ms / 1000);
+            hu_command_say("%s: its optimizer never stepped and no step is marked: it recorded %.1f s instead of steps", who,
+                           (double)w->plan->request.duration_ms / 1000);
         break;
     case HU_TRACE_ARMED:
-        hu_command_say("%d %s: armed, records in about %.0f s", pid, t->about.name,
-                       (double)(t->begin_ms - t->sent_ms) / 1000);
+        hu_command_say("%s: armed, records in about %.0f s", who, (double)(t->begin_ms - t->sent_ms) / 1000);
         break;
     case HU_TRACE_BUSY:
     case HU_TRACE_EMPTY:
     case HU_TRACE_FAILED:
-        hu_command_say("%d %s: %s: %s", pid, t->about.name, word, t->why);
+        hu_command_say("%s: %s: %s", who, word, t->why);
         break;
     default:
-        hu_command_say("%d %s: %s", pid, t->about.name, word);
+        hu_command_say("%s: %s", who, word);
     }
 }
 
@@ -111,7 +111,7 @@ static void count_stranger(hu_trace_watch *w, hu_trace_stranger kind, const hu_k
 }
 
 /* Is it who it says it is, and one that we may ask?  Fills *p. */
-static bool is_known(hu_trace_watch *w, const hu_kineto_message *m, hu_torch_process *p)
+static bool is_known(hu_trace_watch *w, const hu_kineto_door *door, const hu_kineto_message *m, hu_torch_process *p)
 {
     if (m->ask.kind == HU_KINETO_NOTHING)
         count_stranger(w, HU_TRACE_STRANGER_DAMAGED, m);
@@ -119,6 +119,8 @@ static bool is_known(hu_trace_watch *w, const hu_kineto_message *m, hu_torch_pro
         count_stranger(w, HU_TRACE_STRANGER_OUTSIDE, m);
     else if (geteuid() != 0 && m->uid != geteuid())
         count_stranger(w, HU_TRACE_STRANGER_OTHER_USER, m);
+    else if (!hu_kineto_can_answer(door, m))
+        count_stranger(w, HU_TRACE_STRANGER_OTHER_NAME, m);
     else if (!hu_torch_process_read(m->pid, p))
         return false; /* it has ended */
     else if (p->own_pid != m->ask.pids[0])
@@ -136,7 +138,7 @@ static int take_question(hu_trace_watch *w, const hu_kineto_door *door, const hu
     hu_trace_target *t = NULL;
     hu_trace_state   before = HU_TRACE_WAITING;
 
-    if (!is_known(w, m, &p))
+    if (!is_known(w, door, m, &p))
         return 0;
     if (m->ask.kind == HU_KINETO_ASKS) {
         t = find(w, &p);
@@ -161,13 +163,20 @@ static int take_question(hu_trace_watch *w, const hu_kineto_door *door, const hu
 
 /* the sockets */
 
+static bool is_same(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static bool has_door(const hu_trace_watch *w, const char *folder)
 {
-    struct stat there, ours;
+    char path[HU_TORCH_FOLDER_BYTES + 16];
 
+    snprintf(path, sizeof path, "%s/dynolog", folder);
     for (size_t i = 0; i < w->n_doors; i++)
-        if (w->doors[i].folder >= 0 && stat(folder, &there) == 0 && fstat(w->doors[i].folder, &ours) == 0 &&
-            there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+        if (w->doors[i].path[0] && is_same(w->doors[i].path, path))
             return true;
     return false;
 }
@@ -200,7 +209,7 @@ static void open_door(hu_trace_watch *w, const char *folder)
     }
 }
 
-/* Folders of sockets that processes were started with, each seen through the process's own root. */
+/* Folders of sockets that processes were started with, where they are the same ones here. */
 static void open_doors_of(hu_trace_watch *w)
 {
     DIR           *d = opendir("/proc");
@@ -208,17 +217,14 @@ static void open_doors_of(hu_trace_watch *w)
 
     while (d && (e = readdir(d))) {
         hu_torch_process p;
-        char             folder[HU_TORCH_FOLDER_BYTES + 64];
         const pid_t      pid = (pid_t)strtol(e->d_name, NULL, 10);
         bool             is = w->choice.all || w->choice.job;
 
         for (size_t i = 0; i < w->words.n; i++)
             is |= pid > 0 && hu_torch_process_is_below(pid, w->words.at[i].pid);
-        if (pid <= 0 || !is || !hu_torch_process_read(pid, &p) || p.sockets[0] != '/' ||
-            (geteuid() != 0 && p.uid != geteuid()))
-            continue;
-        snprintf(folder, sizeof folder, "/proc/%d/root%s", (int)pid, p.sockets);
-        open_door(w, folder);
+        if (pid > 0 && is && hu_torch_process_read(pid, &p) && p.sockets[0] == '/' && !p.has_other_sockets &&
+            (geteuid() == 0 || p.uid == geteuid()))
+            open_door(w, p.sockets);
     }
     if (d)
         closedir(d);
@@ -266,6 +272,34 @@ static int take_questions(hu_trace_watch *w, hu_error *err)
     return 0;
 }
 
+static bool is_any_open(const hu_trace_watch *w)
+{
+    for (size_t i = 0; i < w->targets.n; i++)
+        if (!hu_trace_state_is_over(w->targets.at[i].state))
+            return true;
+    return false;
+}
+
+/*
+ * Where their traces go.  A directory is read as the ranks of one job, and a process that PyTorch has traced must not be two of
+ * them: beside such traces, those of runs have a folder of their own.
+ */
+static void save_session(hu_trace_watch *w, hu_trace_session *s)
+{
+    char folder[HU_KINETO_PATH_BYTES];
+    bool has_traces = false;
+
+    for (size_t i = 0; i < w->targets.n; i++)
+        has_traces |= w->targets.at[i].state == HU_TRACE_WRITTEN;
+    snprintf(folder, sizeof folder, "%.900s%s", w->plan->folder, has_traces ? "/" HU_TRACE_RUNS : "");
+    if (has_traces && mkdir(folder, 0777) < 0 && errno != EEXIST) {
+        snprintf(s->why, sizeof s->why, "%.900s cannot be created: %s", folder, strerror(errno));
+        s->state = HU_TRACE_FAILED;
+        return;
+    }
+    hu_trace_session_save(s, folder, w->plan->host, w->arena);
+}
+
 static void look_at_sessions(hu_trace_watch *w, int64_t begin_ms, int64_t end_ms, bool has_ended)
 {
     const int64_t now_ms = hu_wall_time_now();
@@ -274,8 +308,8 @@ static void look_at_sessions(hu_trace_watch *w, int64_t begin_ms, int64_t end_ms
         hu_trace_session    *s = &w->sessions.at[i];
         const hu_trace_state before = s->state;
 
-        if (s->state == HU_TRACE_WRITING)
-            hu_trace_session_save(s, w->plan->folder, w->plan->host, w->arena);
+        if (s->state == HU_TRACE_WRITING && !is_any_open(w)) /* it takes seconds, in which nobody would be answered */
+            save_session(w, s);
         if (has_ended && s->state == HU_TRACE_ARMED) {
             snprintf(s->why, sizeof s->why, "not waited for any longer; it was not started");
             s->state = HU_TRACE_FAILED;
@@ -334,7 +368,7 @@ static int close_list(hu_trace_watch *w, hu_error *err)
         t = &w->targets.at[w->targets.n++];
         hu_trace_target_begin(t, &about, hu_wall_time_now());
         hu_trace_say_silence(is_there ? &about : NULL, w->words.at[i].pid, why, sizeof why);
-        hu_trace_target_fail(t, hu_wall_time_now(), "%s%s%s", why, w->closed[0] ? "; " : "", w->closed);
+        hu_trace_target_fail(t, hu_wall_time_now(), "%s", is_there && about.has_switch && w->closed[0] ? w->closed : why);
         say_target(w, t);
     }
     for (size_t i = 0; i < w->targets.n; i++)
@@ -346,14 +380,6 @@ static int close_list(hu_trace_watch *w, hu_error *err)
             say_target(w, &w->targets.at[i]);
         }
     return 0;
-}
-
-static bool is_any_open(const hu_trace_watch *w)
-{
-    for (size_t i = 0; i < w->targets.n; i++)
-        if (!hu_trace_state_is_over(w->targets.at[i].state))
-            return true;
-    return false;
 }
 
 static bool is_any_session_open(const hu_trace_watch *w)

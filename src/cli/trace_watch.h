@@ -9,12 +9,15 @@
 
 enum { HU_TRACE_DOORS = 16 };
 
+#define HU_TRACE_RUNS "runs" /* folder of the traces of runs, beside those of PyTorch */
+
 /* Who is not answered, and why. */
 #define HU_TRACE_STRANGERS(S)                                                                 \
     S(DAMAGED, "sent what is no question of PyTorch's profiler")                              \
     S(OTHER_USER, "belong to another user")                                                   \
     S(OUTSIDE, "asked from outside of this PID namespace, so who they are cannot be checked") \
-    S(FALSE_PID, "gave a process number that is not theirs")
+    S(FALSE_PID, "gave a process number that is not theirs")                                  \
+    S(OTHER_NAME, "have no name, or spell KINETO_IPC_SOCKET_DIR in another way than holdup: an answer would abort them")
 
 typedef enum {
 #define S(id, words) HU_TRACE_STRANGER_##id,

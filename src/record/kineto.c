@@ -4,8 +4,10 @@
  *     client -> daemon   u64 bytes, "ctxt", {i32 gpu, pid; i64 job}                 -> "ctxt", i32 registered
  *     client -> daemon   u64 bytes, "req",  {i32 bits, n; i64 job; i32 pids[n]}     -> "req", text, often none
  *
- * Traps: the abstract name has a NUL behind it that belongs to it; the client cuts an answer that is longer than its header
- * says; bits are 2 (ACTIVITIES) while the profiler is idle and 0 while it is on, also for a request that came before.
+ * Traps: the abstract name has a NUL behind it that belongs to it.  Bits are 2 (ACTIVITIES) while the profiler is idle and 0
+ * while it is on, for whomever.  And the worst: a client whose answer comes from a file that is not below its own
+ * KINETO_IPC_SOCKET_DIR, letter for letter, throws in a thread where nobody catches, and the job aborts ("Unexpected socket
+ * name").  So a file is bound by the name that the client uses, and who has another name for its folder gets no answer.
  */
 #include "record/kineto.h"
 
@@ -96,16 +98,6 @@ void hu_kineto_file_of(const char *file, int32_t pid, char *out, size_t room)
 
 /* the socket */
 
-/* The descriptor's folder holds more than sun_path could name. */
-static socklen_t address_in(int folder, const char *name, struct sockaddr_un *out)
-{
-    const int n = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s", folder, name);
-
-    out->sun_family = AF_UNIX;
-    return n > 0 && (size_t)n < sizeof out->sun_path ? (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1)
-                                                     : 0;
-}
-
 static socklen_t abstract_address(struct sockaddr_un *out)
 {
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -113,8 +105,16 @@ static socklen_t abstract_address(struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof NAME);
 }
 
-/* Which socket has the name, "@dynolog" with its NUL as '@', or a file; 0: cannot be told. */
-static unsigned long long inode_of(const char *name)
+/* Is this the file that a socket was bound to?  Its path is as its owner wrote it. */
+static bool is_file_of(const char *path, const struct stat *file)
+{
+    struct stat about;
+
+    return path[0] == '/' && stat(path, &about) == 0 && about.st_dev == file->st_dev && about.st_ino == file->st_ino;
+}
+
+/* Which socket has the name: a file, or (NULL) the abstract one, whose NULs the kernel writes as '@'; 0: cannot be told. */
+static unsigned long long inode_of(const struct stat *file)
 {
     FILE              *f = fopen("/proc/net/unix", "re");
     char               line[512];
@@ -125,7 +125,8 @@ static unsigned long long inode_of(const char *name)
         char               path[256];
 
         /* Num RefCount Protocol Flags Type St Inode Path */
-        if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu %255s", &inode, path) == 2 && strcmp(path, name) == 0)
+        if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu %255s", &inode, path) == 2 &&
+            (file ? is_file_of(path, file) : strcmp(path, "@dynolog@") == 0))
             found = inode;
     }
     if (f)
@@ -154,9 +155,9 @@ static bool has_socket(const char *pid, const char *link)
 }
 
 /* Which process has a socket of that name; 0: another user's, or another namespace's. */
-static pid_t owner_of(const char *name)
+static pid_t owner_of(const struct stat *file)
 {
-    const unsigned long long inode = inode_of(name);
+    const unsigned long long inode = inode_of(file);
     DIR                     *d = inode ? opendir("/proc") : NULL;
     struct dirent           *e;
     char                     link[64];
@@ -171,9 +172,9 @@ static pid_t owner_of(const char *name)
     return found;
 }
 
-static int fail_taken(const char *name, pid_t *owner, hu_error *err)
+static int fail_taken(const struct stat *file, pid_t *owner, hu_error *err)
 {
-    *owner = owner_of(name);
+    *owner = owner_of(file);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "another process has the name \"%s\"", NAME);
 }
 
@@ -190,25 +191,26 @@ static bool is_dead(const struct sockaddr_un *address, socklen_t bytes)
 
 static int bind_file(hu_kineto_door *door, const char *folder, pid_t *owner, hu_error *err)
 {
-    struct sockaddr_un address;
-    socklen_t          bytes;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat        about;
+    const int          n = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, NAME);
+    const socklen_t    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
 
-    door->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (door->folder < 0)
-        return hu_fail(err, HU_EIO, folder, HU_NO_OFFSET, "%s", strerror(errno));
-    snprintf(door->path, sizeof door->path, "%.100s/%s", folder, NAME);
-    bytes = address_in(door->folder, NAME, &address);
+    if (n < 0 || (size_t)n >= sizeof address.sun_path)
+        return hu_fail(err, HU_EIO, folder, HU_NO_OFFSET, "is longer than the name of a socket may be (%zu bytes)",
+                       sizeof address.sun_path - sizeof NAME - 1);
     if (bind(door->fd, (struct sockaddr *)&address, bytes) < 0) {
         if (errno != EADDRINUSE)
             return hu_fail(err, HU_EIO, folder, HU_NO_OFFSET, "cannot hold the socket: %s", strerror(errno));
         if (!is_dead(&address, bytes))
-            return fail_taken(door->path, owner, err);
-        if (unlinkat(door->folder, NAME, 0) < 0 || bind(door->fd, (struct sockaddr *)&address, bytes) < 0)
-            return hu_fail(err, HU_EIO, door->path, HU_NO_OFFSET,
+            return fail_taken(stat(address.sun_path, &about) == 0 ? &about : NULL, owner, err);
+        if (unlink(address.sun_path) < 0 || bind(door->fd, (struct sockaddr *)&address, bytes) < 0)
+            return hu_fail(err, HU_EIO, address.sun_path, HU_NO_OFFSET,
                            "is left from a daemon that ended, and cannot be replaced: %s", strerror(errno));
     }
+    memcpy(door->path, address.sun_path, sizeof door->path);
     /* as Kineto makes its own: the process may be another user of its container */
-    if (fchmodat(door->folder, NAME, 0666, 0) < 0)
+    if (chmod(door->path, 0666) < 0)
         return hu_fail(err, HU_EIO, door->path, HU_NO_OFFSET, "%s", strerror(errno));
     return 0;
 }
@@ -221,7 +223,7 @@ static int bind_abstract(const hu_kineto_door *door, pid_t *owner, hu_error *err
     if (bind(door->fd, (struct sockaddr *)&address, bytes) == 0)
         return 0;
     if (errno == EADDRINUSE)
-        return fail_taken("@dynolog@", owner, err);
+        return fail_taken(NULL, owner, err);
     return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot hold the abstract socket \"%s\": %s", NAME, strerror(errno));
 }
 
@@ -230,29 +232,25 @@ int hu_kineto_open(const char *folder, hu_kineto_door *out, pid_t *owner, hu_err
     const int on = 1;
     int       rc;
 
-    *out = (hu_kineto_door){.folder = -1};
+    *out = (hu_kineto_door){.fd = -1};
     *owner = 0;
     out->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (out->fd < 0 || setsockopt(out->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
         rc = hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot make a local socket: %s", strerror(errno));
     else
         rc = folder ? bind_file(out, folder, owner, err) : bind_abstract(out, owner, err);
-    if (rc < 0) {
-        out->path[0] = '\0'; /* not ours to remove */
+    if (rc < 0)
         hu_kineto_close(out);
-    }
     return rc;
 }
 
 void hu_kineto_close(hu_kineto_door *door)
 {
     if (door->path[0])
-        unlinkat(door->folder, NAME, 0);
-    if (door->folder >= 0)
-        close(door->folder);
+        unlink(door->path);
     if (door->fd >= 0)
         close(door->fd);
-    *door = (hu_kineto_door){.fd = -1, .folder = -1};
+    *door = (hu_kineto_door){.fd = -1};
 }
 
 /* messages */
@@ -293,33 +291,38 @@ int hu_kineto_receive(const hu_kineto_door *door, hu_kineto_message *out)
     return 1;
 }
 
+static size_t folder_length(const char *path, size_t room)
+{
+    const char *slash = memrchr(path, '/', strnlen(path, room));
+
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+bool hu_kineto_can_answer(const hu_kineto_door *door, const hu_kineto_message *to)
+{
+    const char  *path = to->address.sun_path;
+    const size_t n = folder_length(door->path, sizeof door->path);
+
+    if (to->address_bytes <= offsetof(struct sockaddr_un, sun_path))
+        return false; /* who has no name cannot be answered */
+    if (!door->path[0])
+        return path[0] == '\0';
+    return folder_length(path, sizeof to->address.sun_path) == n && strncmp(path, door->path, n) == 0;
+}
+
 bool hu_kineto_answer(const hu_kineto_door *door, const hu_kineto_message *to, const char *text)
 {
-    unsigned char      bytes[HU_KINETO_HEADER_BYTES + HU_KINETO_TEXT_BYTES] = {0};
-    struct sockaddr_un address = to->address;
-    socklen_t          address_bytes = to->address_bytes;
-    const int32_t      one = 1;
-    uint64_t           n = strlen(text);
+    unsigned char bytes[HU_KINETO_HEADER_BYTES + HU_KINETO_TEXT_BYTES] = {0};
+    const bool    registers = to->ask.kind == HU_KINETO_REGISTERS;
+    const char   *type = registers ? "ctxt" : "req";
+    const int32_t one = 1;
+    uint64_t      n = registers ? sizeof one : strlen(text);
 
-    if (n > HU_KINETO_TEXT_BYTES || address_bytes <= offsetof(struct sockaddr_un, sun_path))
-        return false; /* who has no name cannot be answered */
-    memcpy(bytes + 8, to->ask.kind == HU_KINETO_REGISTERS ? "ctxt" : "req",
-           to->ask.kind == HU_KINETO_REGISTERS ? sizeof "ctxt" : sizeof "req");
-    if (to->ask.kind == HU_KINETO_REGISTERS) {
-        n = sizeof one;
-        memcpy(bytes + HU_KINETO_HEADER_BYTES, &one, sizeof one);
-    } else {
-        memcpy(bytes + HU_KINETO_HEADER_BYTES, text, n);
-    }
+    if (n > HU_KINETO_TEXT_BYTES || !hu_kineto_can_answer(door, to))
+        return false;
     memcpy(bytes, &n, sizeof n);
-    if (door->folder >= 0 && address.sun_path[0]) { /* its folder may have another name here */
-        char        name[sizeof address.sun_path + 1] = "";
-        const char *slash;
-
-        memcpy(name, to->address.sun_path, sizeof to->address.sun_path);
-        slash = strrchr(name, '/');
-        address_bytes = address_in(door->folder, slash ? slash + 1 : name, &address);
-    }
-    return address_bytes && sendto(door->fd, bytes, HU_KINETO_HEADER_BYTES + n, MSG_DONTWAIT | MSG_NOSIGNAL,
-                                   (struct sockaddr *)&address, address_bytes) == (ssize_t)(HU_KINETO_HEADER_BYTES + n);
+    memcpy(bytes + sizeof n, type, strlen(type));
+    memcpy(bytes + HU_KINETO_HEADER_BYTES, registers ? (const void *)&one : text, n);
+    return sendto(door->fd, bytes, HU_KINETO_HEADER_BYTES + n, MSG_DONTWAIT | MSG_NOSIGNAL,
+                  (const struct sockaddr *)&to->address, to->address_bytes) == (ssize_t)(HU_KINETO_HEADER_BYTES + n);
 }

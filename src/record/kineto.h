@@ -69,8 +69,8 @@ void hu_kineto_file_of(const char *file, int32_t pid, char *out, size_t room);
 
 /* A socket that processes ask. */
 typedef struct {
-    int  fd, folder; /* folder: an open directory; -1 where names are abstract */
-    char path[128];  /* of the socket's file, "" where names are abstract */
+    int  fd;
+    char path[sizeof((struct sockaddr_un *)0)->sun_path]; /* of its file, "" where the name is abstract */
 } hu_kineto_door;
 
 /* Who asked, as the kernel knows it, and where the answer goes. */
@@ -83,14 +83,17 @@ typedef struct {
 } hu_kineto_message;
 
 /*
- * Takes the name that processes ask: in the abstract namespace (folder NULL), or as a file in `folder`, which may be in
- * another root ("/proc/PID/root/...").  A file that a killed daemon left there is replaced.  HU_EIO; HU_EUSAGE when another
- * process has the name: *owner is its number, or 0 when it cannot be told.
+ * Takes the name that processes ask: in the abstract namespace (folder NULL), or as a file in `folder`, which must be spelled
+ * as the processes spell it.  A file that a killed daemon left there is replaced.  HU_EIO; HU_EUSAGE when another process has
+ * the name: *owner is its number, or 0 when it cannot be told.
  */
 int hu_kineto_open(const char *folder, hu_kineto_door *out, pid_t *owner, hu_error *err);
 
 /* Takes one datagram: 1, or 0 when none is there.  Does not wait. */
 int hu_kineto_receive(const hu_kineto_door *door, hu_kineto_message *out);
+
+/* False: it has no name, or has another spelling of the folder's name than this socket.  An answer would abort it. */
+bool hu_kineto_can_answer(const hu_kineto_door *door, const hu_kineto_message *to);
 
 /* Answers at once, in whole or not at all: the client waits 90 ms.  "": nothing to record. */
 bool hu_kineto_answer(const hu_kineto_door *door, const hu_kineto_message *to, const char *text);

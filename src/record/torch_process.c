@@ -129,6 +129,18 @@ static bool is_other_network(pid_t pid)
     return stat("/proc/self/ns/net", &ours) == 0 && stat(path, &its) == 0 && ours.st_ino != its.st_ino;
 }
 
+/* What cannot be looked at is taken for the same. */
+static bool is_other_folder(pid_t pid, const char *folder)
+{
+    char        path[HU_TORCH_FOLDER_BYTES + PATH_ROOM];
+    struct stat ours, its;
+
+    snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, folder);
+    if (stat(folder, &ours) < 0)
+        return true;
+    return stat(path, &its) == 0 && (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+}
+
 bool hu_torch_process_read(pid_t pid, hu_torch_process *out)
 {
     char  path[PATH_ROOM], state;
@@ -148,6 +160,7 @@ bool hu_torch_process_read(pid_t pid, hu_torch_process *out)
     fclose(f);
     read_environment(out);
     read_maps(out);
+    out->has_other_sockets = out->sockets[0] && is_other_folder(pid, out->sockets);
     out->has_own_network = is_other_network(pid);
     return true;
 }

@@ -18,9 +18,10 @@ typedef struct {
     bool     has_environment;                                               /* it could be read: the next three hold */
     bool     has_switch;                                                    /* started with KINETO_USE_DAEMON */
     char     sockets[HU_TORCH_FOLDER_BYTES], folder[HU_TORCH_FOLDER_BYTES]; /* KINETO_IPC_SOCKET_DIR, ..._TRACE_DIR; "" */
-    bool     has_maps;                                                      /* they could be read: the next one holds */
-    bool     has_torch;                                                     /* libtorch is loaded */
-    bool     has_own_network; /* not ours: abstract socket names do not reach it */
+    bool     has_other_sockets; /* that folder is not the one of this name here, or is not there */
+    bool     has_maps;          /* they could be read: the next one holds */
+    bool     has_torch;         /* libtorch is loaded */
+    bool     has_own_network;   /* not ours: abstract socket names do not reach it */
 } hu_torch_process;
 
 /* False: there is none of this number, or it has ended and nobody has waited for it. */
