@@ -203,6 +203,22 @@ def names() -> dict[str, bytes]:
         "broken": b"\x0aa::k<\xe2\x82>(\x80\x80int)\na::k<\xe2\x83>(\x80int)"}
 
 
+def kineto() -> dict[str, bytes]:
+    """Datagrams at the socket of `holdup trace` (fuzz_kineto.c): a header of 40 bytes, then what it announces."""
+    def datagram(kind: bytes, payload: bytes, length: int | None = None) -> bytes:
+        return struct.pack("<Q32s", len(payload) if length is None else length, kind) + payload
+
+    def ask(bits: int, n: int, *pids: int) -> bytes:
+        return struct.pack("<iiq", bits, n, 4711) + struct.pack(f"<{len(pids)}i", *pids)
+
+    return {
+        "idle": datagram(b"req", ask(2, 3, 300, 200, 100)), "busy": datagram(b"req", ask(0, 1, 1)), "registers": datagram(b"ctxt", ask(0, 300)),
+        "most": datagram(b"req", ask(2, 64, *range(64))), "more": datagram(b"req", ask(2, 65, *range(65))),
+        "fewer": datagram(b"req", ask(2, 5, 1, 2)), "negative": datagram(b"req", ask(2, -1, 1)), "lies": datagram(b"req", ask(2, 1, 1), 2**63),
+        "type": datagram(b"r" * 32, ask(2, 1, 1)), "name": b"/tmp/trace.json", "lines": b"/tmp/a\nPROFILE_START_TIME=0\n.json", "long": b"/" + b"x" * 1100,
+    }
+
+
 def nsight() -> Export:
     """A row of each table of Nsight Systems' exports."""
     e = Export()
@@ -313,6 +329,9 @@ def main() -> None:
     (HERE / "names").mkdir(parents=True, exist_ok=True)
     for name, data in names().items():
         (HERE / "names" / name).write_bytes(data)
+    (HERE / "kineto").mkdir(parents=True, exist_ok=True)
+    for name, data in kineto().items():
+        (HERE / "kineto" / name).write_bytes(data)
     (HERE / "counters").mkdir(parents=True, exist_ok=True)
     for name, data in counters().items():
         (HERE / "counters" / name).write_bytes(data)

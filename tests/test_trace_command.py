@@ -425,7 +425,7 @@ class PyTorch(Case):
     def test_ends_meanwhile(self) -> None:
         job = self.job()
         trace = self.start(EXE, "trace", self.ready(job), "--seconds", "30", "--warm-up", "0", "-o", self.out, "--json")
-        while not list(self.out.glob(f"holdup-*_{job.pid}.json")):      # Kineto opens it when it begins
+        while not list(self.out.glob(f"holdup-*_{job.pid}.json*")):      # Kineto opens it when it begins
             self.assertIsNone(trace.poll())
             time.sleep(0.05)
         job.kill()

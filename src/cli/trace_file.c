@@ -122,6 +122,26 @@ static hu_trace_file_state read_whole(int fd)
     return state;
 }
 
+/* Today's PyTorch writes beside it and renames that when it is whole; older ones write it in place. */
+static void beside(const hu_trace_file *f, char *out, size_t room)
+{
+    snprintf(out, room, "%s" HU_KINETO_UNFINISHED, f->made);
+}
+
+static hu_trace_file_state look_beside(hu_trace_file *f, int64_t now_ms)
+{
+    char        path[HU_KINETO_PATH_BYTES + sizeof HU_KINETO_UNFINISHED];
+    struct stat about;
+
+    beside(f, path, sizeof path);
+    if (fstatat(at_root(f), below_root(f, path), &about, AT_SYMLINK_NOFOLLOW) < 0)
+        return HU_TRACE_FILE_NONE;
+    if (about.st_size != f->bytes)
+        f->changed_ms = now_ms;
+    f->bytes = about.st_size;
+    return HU_TRACE_FILE_GROWS;
+}
+
 hu_trace_file_state hu_trace_file_look(hu_trace_file *f, int64_t now_ms)
 {
     hu_trace_file_state state = HU_TRACE_FILE_GROWS;
@@ -129,7 +149,7 @@ hu_trace_file_state hu_trace_file_look(hu_trace_file *f, int64_t now_ms)
     const int           fd = open_made(f);
 
     if (fd < 0)
-        return HU_TRACE_FILE_NONE;
+        return look_beside(f, now_ms);
     if (fstat(fd, &about) == 0) {
         if (about.st_size != f->bytes)
             f->changed_ms = now_ms;
@@ -204,8 +224,13 @@ int hu_trace_file_take(const hu_trace_file *f, const char *path, hu_error *err)
 
 void hu_trace_file_remove(const hu_trace_file *f)
 {
-    if (f->made[0])
-        unlinkat(at_root(f), below_root(f, f->made), 0);
+    char path[HU_KINETO_PATH_BYTES + sizeof HU_KINETO_UNFINISHED];
+
+    if (!f->made[0])
+        return;
+    beside(f, path, sizeof path);
+    unlinkat(at_root(f), below_root(f, f->made), 0);
+    unlinkat(at_root(f), below_root(f, path), 0);
 }
 
 bool hu_trace_file_was_refused(const hu_trace_file *f, const hu_torch_process *p, int64_t since_ms, char *out, size_t room)

@@ -31,6 +31,7 @@ enum {
 #define HU_KINETO_SOCKETS        "KINETO_IPC_SOCKET_DIR"      /* a folder of files instead of abstract names */
 #define HU_KINETO_FOLDER         "KINETO_ONDEMAND_TRACE_DIR"  /* where traces may be written; else below /tmp/ alone */
 #define HU_KINETO_FOLDER_DEFAULT "/tmp/"                      /* of the same */
+#define HU_KINETO_UNFINISHED     ".tmp"                       /* behind the name of a trace until it is whole */
 #define HU_KINETO_REFUSED_FILE   "/tmp/libkineto_activities_" /* PID.json: where it writes when the folder is refused */
 
 typedef enum {
