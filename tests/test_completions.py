@@ -45,6 +45,9 @@ CASES = [
     ("run holdup-test-to", ["run", "holdup-test-tool", "END"]),
     ("run -t nvtx -- holdup-test-tool tra", ["run", "-t", "nvtx", "--", "holdup-test-tool", "trace.json", "END"]),
     ("run --kill none holdup-test-tool tra", ["run", "--kill", "none", "holdup-test-tool", "trace.json", "END"]),
+    ("tra", ["trace", "END"]),
+    ("trace --sha", ["trace", "--shapes", "END"]),
+    ("trace --socket-dir dee", ["trace", "--socket-dir", "deep/END"]),
     ("status --js", ["status", "--json", "END"]),
 ]
 

@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
     "query": ([], ["select count(*) from slice"], TRACE),
     "export": ([], ["--format", "chrome"], TRACE),
 }
-NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}}   # templates: only new files
+NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}, "trace": {"--output"}}   # templates and a folder: only new files
 
 
 def file_options(command: str) -> set[str]:

@@ -355,6 +355,15 @@ static int report(const trace_state *s)
     return n ? hu_report_paths(paths, n, false) : 0;
 }
 
+/* A process that has a request will still write to its folder. */
+static bool is_folder_promised(const trace_state *s)
+{
+    for (size_t i = 0; i < s->watch.targets.n; i++)
+        if (s->watch.was_interrupted && s->watch.targets.at[i].sent_ms && s->watch.targets.at[i].state == HU_TRACE_FAILED)
+            return true;
+    return false;
+}
+
 static int finish(trace_state *s)
 {
     size_t   written, failed;
@@ -366,7 +375,7 @@ static int finish(trace_state *s)
                        s->watch.closed[0] ? "; " : "", s->watch.closed);
         say_who_could_be(s);
     }
-    if (!written && s->made_folder)
+    if (!written && s->made_folder && !is_folder_promised(s))
         rmdir(s->folder);
     if (s->o->shared.json && write_json(s, &err) < 0)
         return hu_command_fail(&err);

@@ -239,7 +239,7 @@ bool hu_trace_file_was_refused(const hu_trace_file *f, const hu_torch_process *p
 
     snprintf(out, room, HU_KINETO_REFUSED_FILE "%d.json", p->own_pid);
     return fstatat(at_root(f), below_root(f, out), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (int64_t)about.st_mtim.tv_sec * 1000 >= since_ms;
+           (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000 >= since_ms;
 }
 
 void hu_trace_file_close(hu_trace_file *f)

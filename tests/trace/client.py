@@ -79,12 +79,14 @@ def main() -> None:
     client = Client()
     done_s = float("inf")
     config: dict[str, str] = {}
+    print("ready", flush=True)
     if "garbage" in behaviour:
-        for datagram in (b"", b"x", b"\xff" * 39, b"\xff" * 4000, bytes(100_000), header(b"req", b""), header(b"ctxt", bytes(16)), header(b"\xff" * 32, bytes(20)),
+        while not client.send(b""):     # until a daemon is there
+            time.sleep(0.01)
+        for datagram in (b"x", b"\xff" * 39, b"\xff" * 4000, bytes(100_000), header(b"req", b""), header(b"ctxt", bytes(16)), header(b"\xff" * 32, bytes(20)),
                          header(b"req", struct.pack("=iiq", 2, 2**31 - 1, 0)), header(b"req", struct.pack("=iiq", 2, -1, 0)), struct.pack("=Q32s", 2**64 - 1, b"req") + bytes(20),
                          question(2, [1]), question(2, [os.getppid()]), question(2, list(range(1, 200))), header(b"text", b"a" * 100)):
             client.send(datagram)
-    print("ready", flush=True)
     try:
         while True:
             busy = "busy" in behaviour or (config and done_s - 0.3 < time.time() < done_s)
