@@ -115,9 +115,10 @@ class StandIn(Case):
 
     def test_at_a_given_time(self) -> None:
         process = self.client()
-        when = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=11)
-        answer, _ = self.trace(process.pid, *QUICK, "--at", when.isoformat())
-        self.assertEqual(answer["start_ms"], int(when.timestamp() * 1000))
+        when_ms = int(time.time() * 1000) + 12_000
+        when = datetime.datetime.fromtimestamp(when_ms / 1000, datetime.timezone(datetime.timedelta(hours=2)))
+        answer, _ = self.trace(process.pid, *QUICK, "--at", when.isoformat(timespec="milliseconds"))
+        self.assertEqual(answer["start_ms"], when_ms)
         self.assertEqual(self.request(process)["PROFILE_START_TIME"], str(answer["start_ms"]))
 
     def test_steps(self) -> None:
@@ -315,15 +316,22 @@ class StandIn(Case):
         assert run.stdout
         self.assertEqual(run.stdout.readline(), "ready\n")
         answer, said = self.trace("--job", name, *QUICK, "--seconds", "3")
-        self.assertEqual([(r["name"], r["state"]) for r in answer["runs"]], [(name, "written")], said)
-        self.assertEqual(answer["processes"], [])
-        [file] = answer["runs"][0]["files"]
-        self.assertEqual(pathlib.Path(file).parent, self.out.resolve())
-        self.assertGreater(recorder.count(pathlib.Path(file), "clock_nanosleep"), 0)
-        # with PyTorch's trace of the same process: in folders of their own, for a folder is read as the ranks of a job
-        answer, said = self.trace(run.pid, *QUICK)
         self.assertEqual([r["state"] for r in answer["processes"] + answer["runs"]], ["written"] * 2, said)
-        self.assertEqual(pathlib.Path(answer["runs"][0]["files"][0]).parent, self.out.resolve() / "runs")
+        # in folders of their own, for a folder is read as the ranks of a job
+        self.assertEqual(pathlib.Path(answer["processes"][0]["file"]).parent, self.out.resolve())
+        [file] = answer["runs"][0]["files"]
+        self.assertEqual(pathlib.Path(file).parent, self.out.resolve() / "runs")
+        self.assertGreater(recorder.count(pathlib.Path(file), "clock_nanosleep"), 0)
+
+    def test_a_run_without_pytorch(self) -> None:
+        name = f"plain-{os.getpid()}"
+        run = self.start(EXE, "run", "--start-later", "--session-new", name, "--no-report", "-q", "-o", self.folder / "run.pftrace", "--",
+                         "sh", "-c", "echo ready; while :; do sleep 0.1; done")
+        assert run.stdout
+        self.assertEqual(run.stdout.readline(), "ready\n")
+        answer, said = self.trace(run.pid, *QUICK, "--seconds", "1")
+        self.assertEqual(([r["state"] for r in answer["runs"]], answer["processes"]), (["written"], []), said)
+        self.assertEqual(pathlib.Path(answer["runs"][0]["files"][0]).parent, self.out.resolve())
 
     def test_wrong_usage(self) -> None:
         for words, said in (

@@ -336,12 +336,13 @@ static int write_json(const trace_state *s, hu_error *err)
     return hu_out_close(out, err);
 }
 
-/* One report over all files that were written now; what else lies in the folder is of other times. */
+/* One report over all traces that were written now, of runs where there is no other: a process is not two ranks. */
 static int report(const trace_state *s)
 {
     const hu_trace_watch *w = &s->watch;
     char                **paths;
     size_t                n = 0, most = w->targets.n;
+    bool                  has_traces;
 
     for (size_t i = 0; i < w->sessions.n; i++)
         most += w->sessions.at[i].n_paths;
@@ -349,7 +350,8 @@ static int report(const trace_state *s)
     for (size_t i = 0; paths && i < w->targets.n; i++)
         if (w->targets.at[i].state == HU_TRACE_WRITTEN)
             paths[n++] = (char *)(uintptr_t)w->targets.at[i].path;
-    for (size_t i = 0; paths && n == 0 && i < w->sessions.n; i++)
+    has_traces = n > 0;
+    for (size_t i = 0; paths && !has_traces && i < w->sessions.n; i++)
         for (size_t k = 0; k < w->sessions.at[i].n_paths; k++)
             paths[n++] = (char *)(uintptr_t)w->sessions.at[i].paths[k];
     return n ? hu_report_paths(paths, n, false) : 0;

@@ -10,12 +10,30 @@ extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu
     hu_command_stop, hu_command_cancel, hu_command_status, hu_command_print_env, hu_command_finish, hu_command_help,
     hu_command_stats, hu_command_trace;
 
+/* clang-format off */
 const hu_command *const hu_commands[] = {
-    &hu_command_run,    &hu_command_trace,     &hu_command_report,     &hu_command_view,  &hu_command_info,
-    &hu_command_whatif, &hu_command_scale,     &hu_command_stragglers, &hu_command_check, &hu_command_query,
-    &hu_command_stats,  &hu_command_export,    &hu_command_status,     &hu_command_start, &hu_command_stop,
-    &hu_command_cancel, &hu_command_print_env, &hu_command_finish,     &hu_command_help,  NULL,
+    &hu_command_run,
+    &hu_command_trace,
+    &hu_command_report,
+    &hu_command_view,
+    &hu_command_info,
+    &hu_command_whatif,
+    &hu_command_scale,
+    &hu_command_stragglers,
+    &hu_command_check,
+    &hu_command_query,
+    &hu_command_stats,
+    &hu_command_export,
+    &hu_command_status,
+    &hu_command_start,
+    &hu_command_stop,
+    &hu_command_cancel,
+    &hu_command_print_env,
+    &hu_command_finish,
+    &hu_command_help,
+    NULL,
 };
+/* clang-format on */
 
 const hu_command *hu_command_find(const char *name)
 {

@@ -61,7 +61,8 @@ int hu_trace_file_plan(const hu_torch_process *p, const char *folder, hu_trace_f
 
     *out = (hu_trace_file){.root = hu_torch_process_root(p->pid), .looked_at = -1};
     folder_that_is_allowed(p, allowed);
-    if (is_below(folder, allowed) && is_seen_alike(out, folder))
+    if (p->uid == geteuid() && is_below(folder, allowed) &&
+        is_seen_alike(out, folder)) /* another user may not write there */
         place = folder;
     if (faccessat(at_root(out), below_root(out, place), W_OK | X_OK, AT_EACCESS) < 0) {
         const int why = errno;

@@ -95,6 +95,9 @@ static bool is_meant(hu_trace_watch *w, const hu_torch_process *p, const hu_kine
     int64_t job;
     bool    is = w->choice.all || (w->choice.job && hu_parse_i64(hu_str_of(w->choice.job), &job) && job && job == ask->job);
 
+    for (size_t i = 0; w->choice.job && !is && i < w->sessions.n; i++)
+        is = w->sessions.at[i].entry.control.supervisor &&
+             hu_torch_process_is_below(p->pid, (pid_t)w->sessions.at[i].entry.control.supervisor);
     for (size_t i = 0; i < w->words.n; i++)
         if (hu_torch_process_is_below(p->pid, w->words.at[i].pid)) {
             w->words.at[i].n_heard++;
