@@ -42,7 +42,7 @@ class Case(unittest.TestCase):
 
     def start(self, *words: Any, before: tuple[str, ...] = (), env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """A process that is ended with the test; its output is a pipe of lines."""
-        log = open(self.folder / f"log-{time.time_ns()}", "wb")     # noqa: SIM115
+        log = (self.folder / f"log-{time.time_ns()}").open("wb")
         self.addCleanup(log.close)
         process = subprocess.Popen([*before, *map(str, words)], stdout=subprocess.PIPE, stderr=log, text=True, env=env or self.environment())
         self.addCleanup(self.end, process)

@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #include "cli/command.h"
 #include "cli/wall_time.h"
 
-enum { ROUND_MS = 100, DATAGRAMS_A_ROUND = 256, SHOWN = 4 };
+enum { ROUND_MS = 100, DATAGRAMS_A_ROUND = 256 };
 
 const char *hu_trace_stranger_words(hu_trace_stranger kind)
 {
@@ -189,7 +188,7 @@ static void open_door(hu_trace_watch *w, const char *folder)
 {
     hu_error err = {0};
     pid_t    owner;
-    char     name[16] = "";
+    char     name[16] = "", number[24] = "";
 
     if (w->n_doors == HU_TRACE_DOORS || (folder && has_door(w, folder)))
         return;
@@ -202,9 +201,10 @@ static void open_door(hu_trace_watch *w, const char *folder)
 
         if (owner && hu_torch_process_read(owner, &about))
             snprintf(name, sizeof name, "%s", about.name);
-        snprintf(w->closed, sizeof w->closed, "the name that processes ask, \"dynolog\"%s%.200s, is held by %s%s%.0d%s; %s",
-                 folder ? " in " : "", folder ? folder : "", name[0] ? name : "another process", owner ? " (process " : "",
-                 (int)owner, owner ? ")" : "",
+        if (owner)
+            snprintf(number, sizeof number, " (process %d)", (int)owner);
+        snprintf(w->closed, sizeof w->closed, "the name that processes ask, \"dynolog\"%s%.200s, is held by %s%s; %s",
+                 folder ? " in " : "", folder ? folder : "", name[0] ? name : "another process", number,
                  strcmp(name, "holdup") == 0 ? "wait for that holdup trace, or end it"
                                              : "ask it instead (dyno gputrace), or stop it while holdup traces");
     } else {
@@ -356,7 +356,7 @@ static int close_list(hu_trace_watch *w, hu_error *err)
         hu_torch_process about;
         hu_trace_target *t;
         char             why[sizeof t->why];
-        bool             is_there, is_run = false;
+        bool             is_there, is_taken, is_run = false;
 
         for (size_t k = 0; k < w->sessions.n; k++)
             is_run |= hu_torch_process_is_below(w->words.at[i].pid, (pid_t)w->sessions.at[k].entry.control.supervisor) ||
@@ -371,7 +371,8 @@ static int close_list(hu_trace_watch *w, hu_error *err)
         t = &w->targets.at[w->targets.n++];
         hu_trace_target_begin(t, &about, hu_wall_time_now());
         hu_trace_say_silence(is_there ? &about : NULL, w->words.at[i].pid, why, sizeof why);
-        hu_trace_target_fail(t, hu_wall_time_now(), "%s", is_there && about.has_switch && w->closed[0] ? w->closed : why);
+        is_taken = is_there && about.has_switch && w->closed[0] && !(about.sockets[0] && has_door(w, about.sockets));
+        hu_trace_target_fail(t, hu_wall_time_now(), "%s", is_taken ? w->closed : why);
         say_target(w, t);
     }
     for (size_t i = 0; i < w->targets.n; i++)
