@@ -2,6 +2,7 @@
 """`holdup trace`: with a stand-in for PyTorch's client (tests/trace/client.py), and with PyTorch itself where it is."""
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -44,13 +45,15 @@ class Case(unittest.TestCase):
         """A process that is ended with the test; its output is a pipe of lines."""
         log = (self.folder / f"log-{time.time_ns()}").open("wb")
         self.addCleanup(log.close)
-        process = subprocess.Popen([*before, *map(str, words)], stdout=subprocess.PIPE, stderr=log, text=True, env=env or self.environment())
+        process = subprocess.Popen([*before, *map(str, words)], stdout=subprocess.PIPE, stderr=log, text=True, env=env or self.environment(),
+                                   start_new_session=True)
         self.addCleanup(self.end, process)
         return process
 
     @staticmethod
     def end(process: subprocess.Popen[str]) -> None:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)      # what it started, too: unshare, sh and holdup run leave theirs
         process.wait()
         assert process.stdout
         process.stdout.close()
