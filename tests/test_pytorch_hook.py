@@ -16,14 +16,13 @@ import textwrap
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, skip_loudly, torch_or_skip
 from tests.recorder import environment, holdup, rows
 from tests.rings import DOORS, Process, make_session, read_session
 from tests.torch_stand_in import make
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 FAKE = ROOT / "tests/inject/nvtx_fake.py"
-TORCH = pathlib.Path(os.environ.get("HOLDUP_TORCH_PYTHON") or pathlib.Path.home() / ".cache/holdup/torch/bin/python")
 SHAPES = "[[2, 3], [], [3, 4]]"
 
 
@@ -440,25 +439,23 @@ class Real(Case):
 
     def setUp(self) -> None:
         super().setUp()
-        if not TORCH.exists():
-            skip_loudly(f"no PyTorch at {TORCH} (HOLDUP_TORCH_PYTHON)")
-            self.skipTest("no PyTorch")
+        self.torch = torch_or_skip(self)
 
     def env(self, **more: str) -> dict[str, str]:
         return environment(CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1", TRANSFORMERS_VERBOSITY="error", **more)
 
     def needs(self, package: str) -> None:
-        if subprocess.run([TORCH, "-c", f"import {package}"], capture_output=True, check=False, timeout=300).returncode != 0:
-            skip_loudly(f"{TORCH} has no {package}")
+        if subprocess.run([self.torch, "-c", f"import {package}"], capture_output=True, check=False, timeout=300).returncode != 0:
+            skip_loudly(f"{self.torch} has no {package}")
             self.skipTest(f"no {package}")
 
     def record(self, path: pathlib.Path, *launcher: Any, options: str = "--pytorch=shapes", arguments: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-        done = holdup("run", *options.split(), "--trace", "none", "--no-report", "-f", "-o", self.trace, "--", TORCH, *launcher, path, *arguments, env=self.env(), timeout=300)
+        done = holdup("run", *options.split(), "--trace", "none", "--no-report", "-f", "-o", self.trace, "--", self.torch, *launcher, path, *arguments, env=self.env(), timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         return done
 
     def profile(self, path: pathlib.Path, out: pathlib.Path, *launcher: Any) -> None:
-        done = subprocess.run([TORCH, *map(str, launcher), path, out], capture_output=True, text=True, env=self.env(), check=False, timeout=300)
+        done = subprocess.run([self.torch, *map(str, launcher), path, out], capture_output=True, text=True, env=self.env(), check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def operators(self, trace: pathlib.Path) -> list[tuple]:

@@ -18,16 +18,10 @@ import unittest
 from typing import Any
 
 from tests import recorder
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, skip_loudly, torch_or_skip
 
 CLIENT = ROOT / "tests/trace/client.py"
-DEFAULT_PYTHON = pathlib.Path.home() / ".cache/holdup/torch/bin/python"
 PATIENCE_S = 120
-
-
-def torch_python() -> str | None:
-    named = os.environ.get("HOLDUP_TORCH_PYTHON")
-    return named or (str(DEFAULT_PYTHON) if DEFAULT_PYTHON.exists() else None)
 
 
 class Case(unittest.TestCase):
@@ -375,11 +369,9 @@ class PyTorch(Case):
 
     def setUp(self) -> None:
         super().setUp()
-        python = torch_python()
-        if SANITIZED or not python:
-            skip_loudly("no torch (HOLDUP_TORCH_PYTHON): holdup trace meets only the stand-in of PyTorch's client")
-            self.skipTest("no torch")
-        self.python = python
+        if SANITIZED:
+            self.skipTest("once is enough")
+        self.python = torch_or_skip(self)
 
     def job(self, *words: str, before: tuple[str, ...] = (), **variables: str) -> subprocess.Popen[str]:
         return self.start(self.python, "-c", JOB, *words, before=before, env=self.environment(OMP_NUM_THREADS="1", **variables))

@@ -13,9 +13,9 @@
 
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100, DEFAULT_THRESHOLD_NS = 1000 };
 
-#define DEFAULT_DOORS \
-    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_OPENCL | \
-     HU_DOOR_OPENMP)
+#define DEFAULT_DOORS                                                                                       \
+    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | \
+     HU_DOOR_OPENCL | HU_DOOR_OPENMP)
 
 static const struct {
     const char *name;
@@ -511,8 +511,8 @@ const hu_run_options hu_run_defaults = {
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), pytorch, or none", 0,
-     .parse = parse_trace, .heading = "what to record", .words = door_words},
+     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), pytorch, or none",
+     0, .parse = parse_trace, .heading = "what to record", .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},
     {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "record when threads run: process-tree (default) or none", 0,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace_target.c - what is known of a process that records itself: it says only whether it is busy, and no file is announced.
+ * trace_target.c - what is known of a process that records itself: it says whether it is busy, and announces no file.
  *
  *     waiting -> armed -> recording -> writing -> written, or empty, or failed
  *
- * By time, recording begins and ends when it was asked to.  By steps, nobody outside knows when; a busy profiler that is idle
- * again has finished.  A process that is idle in two questions after the end, and has no file, will never have one.
+ * By time, recording begins and ends when it was asked to.  By steps, nobody outside knows when; a busy profiler that is
+ * idle again has finished.  A process that is idle in two questions after the end, and has no file, will never have one.
  */
 #include "cli/trace_target.h"
 
@@ -254,7 +254,7 @@ void hu_trace_say_silence(const hu_torch_process *p, pid_t pid, char *out, size_
     else if (p->has_own_network && !p->sockets[0])
         snprintf(
             out, room,
-            "its network namespace is another one, which abstract socket names do not cross; start it with " HU_KINETO_SOCKETS
+            "its network namespace is another one; abstract socket names do not cross it. Start it with " HU_KINETO_SOCKETS
             "=FOLDER on a folder that both see");
     else
         snprintf(out, room,

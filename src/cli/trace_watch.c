@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * trace_watch.c - one loop: questions are answered at once (the client waits 90 ms), then files are looked at.
  *
- * A question proves nothing of its sender.  The kernel says which process and user sent it; the number that the process gives
- * itself must be the one that the kernel knows it by in its own namespace, or it gets no request.
+ * A question proves nothing of its sender.  The kernel says which process and user sent it; the number that the process
+ * gives itself must be the one that the kernel knows it by in its own namespace, or it gets no request.
  */
 #include "cli/trace_watch.h"
 
@@ -284,8 +284,8 @@ static bool is_any_open(const hu_trace_watch *w)
 }
 
 /*
- * Where their traces go.  A directory is read as the ranks of one job, and a process that PyTorch has traced must not be two of
- * them: beside such traces, those of runs have a folder of their own.
+ * Where their traces go.  A directory is read as the ranks of one job, and a process that PyTorch has traced must not be
+ * two of them: beside such traces, those of runs have a folder of their own.
  */
 static void save_session(hu_trace_watch *w, hu_trace_session *s)
 {

@@ -13,8 +13,9 @@ typedef struct {
  * `arena` is borrowed by what hu_elf_lines_find returns. */
 void hu_elf_lines_read(hu_elf_lines *out, const char *path, hu_arena *arena);
 
-/* The line of the code at an address of the file, as its symbols have it, and the last part of its file's name; of code that
- * the compiler gave no line, that of the code before it.  False: not known.  DWARF versions 2 to 5 (DWARF 5, section 6.2). */
+/* The line of the code at an address of the file, as its symbols have it, and the last part of its file's name; of code
+ * that the compiler gave no line, that of the code before it.  False: not known.  DWARF versions 2 to 5 (DWARF 5, section
+ * 6.2). */
 bool hu_elf_lines_find(const hu_elf_lines *lines, uint64_t address, hu_str *file, uint64_t *line);
 
 #endif

@@ -84,9 +84,9 @@ typedef struct {
 } hu_kineto_message;
 
 /*
- * Takes the name that processes ask: in the abstract namespace (folder NULL), or as a file in `folder`, which must be spelled
- * as the processes spell it.  A file that a killed daemon left there is replaced.  HU_EIO; HU_EUSAGE when another process has
- * the name: *owner is its number, or 0 when it cannot be told.
+ * Takes the name that processes ask: in the abstract namespace (folder NULL), or as a file in `folder`, which must be
+ * spelled as the processes spell it.  A file that a killed daemon left there is replaced.  HU_EIO; HU_EUSAGE when another
+ * process has the name: *owner is its number, or 0 when it cannot be told.
  */
 int hu_kineto_open(const char *folder, hu_kineto_door *out, pid_t *owner, hu_error *err);
 

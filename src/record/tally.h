@@ -11,16 +11,16 @@ typedef struct {
     uint64_t        records;            /* in rings and drained; of a session that runs: about */
     uint64_t        bytes;              /* on disk */
     uint64_t        lost[HU_LOSS_REASONS];
-    uint64_t        lost_in_all;                    /* without what a flight recorder overwrites by design */
-    uint32_t        cuda_processes[HU_CUDA_STATES]; /* whose CUDA door stands so, ... */
-    hu_cuda_facts   cuda[HU_CUDA_STATES];           /* ... and the facts of one of them */
-    hu_cuda_facts   cuda_losses;                    /* sums over all */
-    hu_opencl_facts opencl;                         /* sums over all of what is counted */
-    uint32_t        pythons;                        /* processes that are a Python, ... */
-    uint32_t        isolated;                       /* ... that leave PYTHONPATH or `site` out: -I, -E, -S */
+    uint64_t        lost_in_all;                      /* without what a flight recorder overwrites by design */
+    uint32_t        cuda_processes[HU_CUDA_STATES];   /* whose CUDA door stands so, ... */
+    hu_cuda_facts   cuda[HU_CUDA_STATES];             /* ... and the facts of one of them */
+    hu_cuda_facts   cuda_losses;                      /* sums over all */
+    hu_opencl_facts opencl;                           /* sums over all of what is counted */
+    uint32_t        pythons;                          /* processes that are a Python, ... */
+    uint32_t        isolated;                         /* ... that leave PYTHONPATH or `site` out: -I, -E, -S */
     uint32_t        torch_processes[HU_TORCH_STATES]; /* whose hook of --pytorch stands so */
     hu_torch_facts  torch;                            /* of the process with most steps, then operators */
-    uint64_t        decoding_ns; /* CPU time of our threads in the programs */
+    uint64_t        decoding_ns;                      /* CPU time of our threads in the programs */
 } hu_tally;
 
 /* All zero when there is nothing to read. */

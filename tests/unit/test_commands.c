@@ -86,7 +86,8 @@ static void look_row(const hu_command *c, const hu_option *o, void *context)
         fail_msg("%s has --%s %zu times", c->name, o->name, same);
     if ((o->type == HU_OPTION_FLAG || o->type == HU_OPTION_SWITCH) != (o->argument == NULL))
         fail_msg("%s --%s: a flag has no argument, and everything else has one", c->name, o->name);
-    if ((o->type == HU_OPTION_SPECIAL || o->type == HU_OPTION_MAYBE) != (o->parse != NULL) || (o->type == HU_OPTION_CHOICE) != (o->choices != NULL))
+    if ((o->type == HU_OPTION_SPECIAL || o->type == HU_OPTION_MAYBE) != (o->parse != NULL) ||
+        (o->type == HU_OPTION_CHOICE) != (o->choices != NULL))
         fail_msg("%s --%s lacks what its type needs", c->name, o->name);
     if ((o->value == HU_VALUE_READ || o->value == HU_VALUE_WRITE) && o->type != HU_OPTION_TEXT)
         fail_msg("%s --%s: only a text names a file", c->name, o->name);
