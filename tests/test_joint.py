@@ -430,6 +430,13 @@ class Joint(unittest.TestCase):
         for rank in (0, 6):
             self.assertLess(price(joint, "straggler", rank)["gain_pct"], 5)
 
+    def test_a_price_above_the_time_that_is_named_says_why(self) -> None:
+        folder = ROOT / "examples/training/traces/slow_loader"
+        why = "The price is that of all ranks"
+        alone, together = ({f["id"]: f for f in report(path)["findings"]}["copies-and-casts"] for path in (folder / "rank0.pt.trace.json.gz", folder))
+        self.assertGreater(together["gain_pct"], alone["gain_pct"] + 1.5)
+        self.assertEqual((why in alone["statement"], why in together["statement"]), (False, True))
+
 
 if __name__ == "__main__":
     unittest.main()

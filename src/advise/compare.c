@@ -439,6 +439,14 @@ static double step_of(const hu_digest *d, const hu_joint_replay *job)
     return d->steps.source != HU_STEPS_NONE && d->steps.duration.mean > 0 ? d->steps.duration.mean : job->replayed_ns;
 }
 
+static void append(hu_finding *x, const char *sentence)
+{
+    const size_t n = strlen(x->statement);
+
+    if (n + strlen(sentence) < sizeof x->statement)
+        memcpy(x->statement + n, sentence, strlen(sentence) + 1);
+}
+
 /* The job's price instead of one rank's, which takes what others are waited for as given.  It is a share of the job's step,
    and is said of the step that every other place states of this rank. */
 static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job, double step_ns)
@@ -452,6 +460,8 @@ static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_join
         x->confidence = HU_CONFIDENCE_MEDIUM;
     x->confidence = x->confidence > most ? most : x->confidence;
     x->is_of_job = !(fabs(x->gain_pct - c->price.gain_pct) < SAME_POINTS);
+    if (x->gain_pct < c->price.gain_pct - SAME_POINTS) /* or it would save more than the time that the statement names */
+        append(x, " The price is that of all ranks: they also wait less for each other.");
     x->gain_pct = c->price.gain_pct;
     x->low_pct = fmax(0, x->least_share < 1 ? fmin(c->price.low_pct, x->least_share * x->gain_pct) : c->price.low_pct);
     x->high_pct = c->price.high_pct;
