@@ -119,24 +119,30 @@ static const char FIX_WORKERS[] =
     "more workers (num_workers) and a larger prefetch_factor, as far as there are CPUs; decode faster: smaller files, a "
     "faster decoder, data decoded beforehand";
 
+static const char FIX_THREADS[] =
+    "more threads that load, as far as there are CPUs, or a faster one: smaller files, a faster decoder, data decoded "
+    "beforehand";
+
 bool hu_gate_data(const hu_scene *c, hu_hint *h)
 {
     const hu_ns_per_step  wait = hu_scene_node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
     const hu_step_time   *t = hu_digest_step_time(c->d);
     const hu_loader_kinds kinds = hu_names_loaders(c->s->ask.trace);
+    const bool            has_thread = c->s->graph.calibration.has_loader_thread;
 
     if (!hu_scene_is_much(c, wait))
         return false;
-    h->fix = kinds.has_workers && !kinds.in_process ? FIX_WORKERS : NULL;
+    h->fix = kinds.has_workers && !kinds.in_process ? FIX_WORKERS : has_thread ? FIX_THREADS : NULL;
     hu_hint_say(h, "The main thread spends %s in the data loader%s.", hu_scene_share(c, wait).t,
                 kinds.in_process    ? ", which loads in the main process (num_workers=0)"
                 : kinds.has_workers ? " although it has worker processes"
+                : has_thread        ? ": it waits for a thread that makes batches at its own pace"
                                     : "");
     /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
     if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
         hu_hint_show(h, "the GPU is idle for %s while the host waits there",
                      hu_scene_each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
-    hu_loader_doubt(c, h, kinds.has_workers && !kinds.in_process);
+    hu_loader_doubt(c, h, (kinds.has_workers && !kinds.in_process) || has_thread);
     if (h->may_gain_nothing && h->fix == FIX_WORKERS && !hu_is_share_of_step(wait, SLOW_WORKERS, c->step))
         h->is_suspected = true;
     show_loader_calls(c, h);

@@ -59,6 +59,6 @@ void hu_opencl_words(hu_findings *f, const hu_digest *d)
         return;
     for (size_t i = 0; i < f->n; i++)
         for (size_t k = 0; k < HU_COUNT(fixes); k++)
-            if (f->at[i].rule == fixes[k].rule)
+            if (f->at[i].rule == fixes[k].rule && !(f->at[i].rule == HU_RULE_DATA_LOADING && f->at[i].fix[0]))
                 snprintf(f->at[i].fix, sizeof f->at[i].fix, "%s", fixes[k].fix);
 }

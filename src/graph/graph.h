@@ -129,7 +129,8 @@ typedef struct {
     int64_t queue;                    /* operations of one stream that can be outstanding; 0: no limit seen */
     int64_t ops, local;               /* operations of known launch; how many start within 2 us of the model */
     int64_t inferred, frozen, unlaunched, event_links, wait_links;
-    int64_t loader_waits; /* for workers of the data loader, too few or too irregular to tell their pace */
+    int64_t loader_waits;      /* for workers of the data loader, too few or too irregular to tell their pace */
+    bool    has_loader_thread; /* a thread of the program makes the batches, at its own pace (loaders.c) */
 } hu_calibration;
 
 /* What the edit of one finding did to the costs of this rank (effect.h), for replays of several ranks. */

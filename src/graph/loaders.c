@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loaders.c - batches come from worker processes at their own pace.
+ * loaders.c - batches come from workers, processes or a thread, at their own pace.
  *
  * Where the main thread waits for a worker, the batch is there when the worker has it, however early the main thread asks: a
  * faster step only waits longer.  So from one such wait to the next there is a link as long as was seen between them.  It
@@ -14,10 +14,11 @@
  * known (hu_calibration.loader_waits).
  */
 #include "analyze/names.h"
+#include "analyze/wakes.h"
 #include "base/sort.h"
 #include "graph/build.h"
 
-enum { LEAST_WAIT_NS = 200000, FEWEST_WAITS = 3, REGULAR = 2 };
+enum { LEAST_WAIT_NS = 200000, FEWEST_WAITS = 3, REGULAR = 2, RARE = 10 };
 
 static const double FEW_TIMES = 3; /* the shortest fetch: longer ones waited */
 
@@ -87,6 +88,43 @@ static bool find_rhythm(hu_arena *scratch, const fetches *waits, size_t *most)
     return true;
 }
 
+/*
+ * Does a thread of the program make the batches, at a pace of its own?  Known where the recording says who woke whom: it ends
+ * the waits for batches, and never waits for the main thread itself.  One that does works on demand, or is the faster side.
+ * Where nothing runs on a device, such waits are followed one by one (wakes.c).
+ */
+static bool find_maker(const hu_building *b, uint32_t main_track, const fetches *waits, bool *out)
+{
+    const hu_ask *ask = b->ask;
+    hu_wakes      wakes;
+    uint8_t      *makes = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, 1);
+    size_t        n = 0, at = 0;
+
+    *out = false;
+    if (!makes || !hu_wakes_find(ask, ask->scratch, ask->scratch, &wakes))
+        return false;
+    for (size_t i = 0; i < wakes.n; i++) {
+        const hu_woken *w = &wakes.at[i];
+
+        if (ask->s.track[w->slice] != main_track)
+            continue;
+        while (at < waits->n && hu_build_node_end(b, waits->at[at].node) < w->end_ns)
+            at++;
+        if (at == waits->n)
+            break;
+        if (b->nodes.at[waits->at[at].node].start_ns <= ask->s.start_ns[w->slice]) {
+            makes[w->waker] = 1;
+            n++;
+            at++;
+        }
+    }
+    *out = n > 0 && n >= waits->n - waits->n / RARE;
+    for (size_t i = 0; i < wakes.n; i++)
+        if (makes[ask->s.track[wakes.at[i].slice]] && wakes.at[i].waker == main_track)
+            *out = false;
+    return true;
+}
+
 /* A batch comes no sooner than so long after another one; what is longer than a link can be is left as it is. */
 static bool link_fetch(hu_building *b, uint32_t node, uint32_t from, int64_t pace_ns, bool is_wait)
 {
@@ -128,15 +166,20 @@ static bool link_rest(hu_building *b, const hu_lane_nodes *l, const fetches *all
 int hu_build_loaders(hu_building *b, hu_error *err)
 {
     const hu_loader_kinds kinds = hu_names_loaders(b->ask->trace);
+    bool                  has_maker = kinds.has_workers;
     hu_lane_nodes         l;
     fetches               all = {0}, waits = {0};
     size_t                most;
 
-    if (!kinds.has_workers || kinds.in_process)
+    if (kinds.in_process || (!kinds.has_workers && b->ask->n_work == 0))
         return 0;
     if (!hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &all) || !keep_waits(b->ask->scratch, &all, &waits) ||
+        (!has_maker && !find_maker(b, hu_graph_main_track(b->g), &waits, &has_maker)) ||
         !find_rhythm(b->ask->scratch, &waits, &most))
         return hu_fail_memory(err);
+    if (!has_maker)
+        return 0;
+    b->g->calibration.has_loader_thread = !kinds.has_workers;
     if (most == 0) {
         b->g->calibration.loader_waits = (int64_t)waits.n;
         return 0;

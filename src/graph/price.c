@@ -420,7 +420,7 @@ static double loader_factor(const hu_pricer *p, double before_ns, double free_ns
     const bool    few = cpus > 0 && cpus <= LOADER_WORKERS && !hu_edit_loader_waits(p->g);
     const int     most = few ? (int)cpus - 1 : LOADER_WORKERS;
     const double  wait = before_ns - free_ns;
-    const bool    workers = hu_names_loaders(p->g->ask->trace).has_workers;
+    const bool    workers = hu_names_loaders(p->g->ask->trace).has_workers || p->g->calibration.has_loader_thread;
     const double  left = workers ? fmax(0, before_ns / 2 - free_ns) : fmax(0, wait / fmax(most, 1) - free_ns);
 
     if (most == 0) /* on the only CPU, a worker takes the time of what it loads for */
