@@ -42,7 +42,8 @@ static uint64_t take(cursor *c, size_t n)
     return value;
 }
 
-static uint64_t take_unsigned(cursor *c)
+/* LEB128.  The bits behind the number's own are those of its sign, if it has one. */
+static uint64_t take_leb(cursor *c, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -54,23 +55,18 @@ static uint64_t take_unsigned(cursor *c)
             value |= (uint64_t)(byte & 0x7f) << shift;
         shift += 7;
     } while (byte & 0x80 && !c->is_bad);
-    return value;
+    return is_signed && shift < 64 && byte & 0x40 ? value | UINT64_MAX << shift : value;
+}
+
+static uint64_t take_unsigned(cursor *c)
+{
+    return take_leb(c, false);
 }
 
 /* As a number that is added: two's complement. */
 static uint64_t take_signed(cursor *c)
 {
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t  byte;
-
-    do {
-        byte = (uint8_t)take(c, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80 && !c->is_bad);
-    return shift < 64 && byte & 0x40 ? value | UINT64_MAX << shift : value;
+    return take_leb(c, true);
 }
 
 static hu_str take_text(cursor *c)
