@@ -154,7 +154,8 @@ class Cut(unittest.TestCase):
 
     def test_a_whole_file_loses_no_step(self) -> None:
         seen = report(self.write(job()))
-        self.assertEqual((seen["ranks"][0]["steps"]["counted"], seen["verdict"]["confidence"]), (STEPS, "high"))
+        self.assertEqual((seen["ranks"][0]["steps"]["counted"], seen["ranks"][0]["quality"]["is_truncated"]), (STEPS, False))
+        self.assertNotIn("The file is cut", seen["verdict"]["text"])
 
     def test_every_command_says_so(self) -> None:
         text = job()

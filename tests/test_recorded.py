@@ -100,7 +100,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "4\n3\n"), done.stderr)
         verdict = report(trace)["verdict"]["text"]
         self.assertRegex(verdict, r"^sh waits for its child processes")
-        self.assertRegex(verdict, r"The child that does most of the work is sleep")
+        self.assertRegex(verdict, r"The child that takes longest by itself is sleep")
         self.assertRegex(verdict, r"sort waits for the other end of a pipe")
 
     def test_late_sender(self) -> None:

@@ -93,7 +93,8 @@ bool hu_scene_say_lock(const hu_scene *c, hu_hint *h, bool *is_known)
     char    lock[160], holders[420];
     hu_lock x;
 
-    *is_known = find_lock(c, &x) && (double)x.known_ns >= KNOWN * (double)x.waited_ns / (x.n_waiters ? x.n_waiters : 1);
+    *is_known = find_lock(c, &x) && (x.is_gil /* said by its own rule, however much of it is known */ ||
+                                     (double)x.known_ns >= KNOWN * (double)x.waited_ns / (x.n_waiters ? x.n_waiters : 1));
     if (!*is_known || x.is_gil || !is_much(c, &x))
         return false;
     say_lock(&x, lock, sizeof lock);
