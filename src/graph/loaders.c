@@ -89,9 +89,9 @@ static bool find_rhythm(hu_arena *scratch, const fetches *waits, size_t *most)
 }
 
 /*
- * Does a thread of the program make the batches, at a pace of its own?  Known where the recording says who woke whom: it ends
- * the waits for batches, and never waits for the main thread itself.  One that does works on demand, or is the faster side.
- * Where nothing runs on a device, such waits are followed one by one (wakes.c).
+ * Does a thread of the program make the batches, at a pace of its own?  Known where the recording says who woke whom: it
+ * ends the waits for batches, and never waits for the main thread itself.  One that does works on demand, or is the faster
+ * side.  Where nothing runs on a device, such waits are followed one by one (wakes.c).
  */
 static bool find_maker(const hu_building *b, uint32_t main_track, const fetches *waits, bool *out)
 {
