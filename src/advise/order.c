@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * order.c - which finding is told first: by what can be counted on, and a cause before what only makes up for it.
+ * order.c - sorts findings: by the gain that is sure, and a cause before its symptom.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tell.h - a session is told to record, to pause or to give up, by another process of its user. */
+ * tell.h - starts, pauses or cancels the recording of another process of the same user. */
 #ifndef HU_CLI_TELL_H
 #define HU_CLI_TELL_H
 

@@ -123,7 +123,7 @@ static hu_trace_file_state read_whole(int fd)
     return state;
 }
 
-/* Today's PyTorch writes beside it and renames that when it is whole; older ones write it in place. */
+/* PyTorch 2.15 writes a temporary file and renames it when it is complete; older versions write in place. */
 static void beside(const hu_trace_file *f, char *out, size_t room)
 {
     snprintf(out, room, "%s" HU_KINETO_UNFINISHED, f->made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace_file.h - where a process is told to write its trace, whether that is whole, and taking it from there.
+ * trace_file.h - chooses where a process writes its trace, checks that the file is complete, and moves it.
  *
  * PyTorch refuses folders outside of KINETO_ONDEMAND_TRACE_DIR (/tmp), and the process may have another root directory.
  * So it writes to a folder that it accepts, and the file is taken from there when it is whole.
