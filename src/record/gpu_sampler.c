@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpu/nvml.h"
 #include "record/gpu_file.h"
-#include "record/nvml.h"
 
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000, COST_FACTOR = 200, WAIT_FACTOR = 20, PROCESSES_NS = 2000000000 };
 enum { PIDS_KEPT = 1024, PATH_ROOM = 4352 };

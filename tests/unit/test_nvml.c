@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_nvml.c - the binding of NVML against a library that plays: values, missing functions, each code of each call. */
-#include "record/nvml.h"
+#include "gpu/nvml.h"
 #include "testing.h"
 
 enum { NOT_SUPPORTED = 3, NO_PERMISSION = 4, LOST = 15, UNKNOWN = 999 };

@@ -8,7 +8,7 @@
  *  - ids of field values (nvmlDeviceGetFieldValues) mean other things on other drivers: none is used;
  *  - memory "used" of version 1 includes what the driver reserves: version 2 is asked first.
  */
-#include "record/nvml.h"
+#include "gpu/nvml.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *
  * A call may block for ever when the driver hangs; whoever uses this must be able to do without an answer (gpu_sampler.c).
  */
-#ifndef HU_RECORD_NVML_H
-#define HU_RECORD_NVML_H
+#ifndef HU_GPU_NVML_H
+#define HU_GPU_NVML_H
 
 #include <stdbool.h>
 #include <stddef.h>
