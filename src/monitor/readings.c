@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * readings.c - rows: metric (2 bytes), label values (1), value (8), then each label value with a NUL behind it.
+ *
+ * Both ends are this program, but the one that reads checks all the same: the other one may have been killed while it wrote.
+ */
+#include "monitor/readings.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { ROW_HEAD = 2 + 1 + 8, FIRST_ROOM = 16 << 10, REPLACEMENT = 0xfffd };
+
+static bool make_room(hu_readings *r, size_t more)
+{
+    const size_t   want = r->head.bytes + more;
+    size_t         room = r->room ? r->room : FIRST_ROOM;
+    unsigned char *rows;
+
+    if (want <= r->room)
+        return true;
+    if (want > HU_READINGS_MOST)
+        return false;
+    while (room < want)
+        room *= 2;
+    rows = realloc(r->rows, room);
+    if (!rows)
+        return false;
+    r->rows = rows;
+    r->room = room;
+    return true;
+}
+
+/* How many bytes of the value are kept, so that no character is cut. */
+static size_t kept(const char *value)
+{
+    size_t n = strnlen(value, HU_READING_VALUE_MOST + 1);
+
+    if (n > HU_READING_VALUE_MOST)
+        for (n = HU_READING_VALUE_MOST; n > 0 && ((unsigned char)value[n] & 0xc0) == 0x80;)
+            n--;
+    return n;
+}
+
+/* Copies it as valid UTF-8; `to` has room for three bytes for each one. */
+static size_t copy_text(unsigned char *to, const char *from, size_t n)
+{
+    hu_str s = {.p = from, .n = n};
+    char  *at = (char *)to;
+
+    while (s.n > 0) {
+        const uint32_t code = hu_utf8_next(&s);
+
+        at += hu_utf8_put(at, code == HU_UTF8_BAD ? REPLACEMENT : code);
+    }
+    return (size_t)(at - (char *)to);
+}
+
+void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *const *values, size_t n)
+{
+    const uint16_t metric = (uint16_t)m;
+    unsigned char *at;
+    size_t         bytes = ROW_HEAD;
+
+    assert(n == hu_metric_labels(m));
+    if (!isfinite(value))
+        return;
+    for (size_t i = 0; i < n; i++)
+        bytes += 3 * (values[i] ? kept(values[i]) : 0) + 1;
+    if (!make_room(r, bytes)) {
+        r->is_full = true;
+        return;
+    }
+    at = r->rows + r->head.bytes;
+    memcpy(at, &metric, sizeof metric);
+    at[2] = (unsigned char)n;
+    memcpy(at + 3, &value, sizeof value);
+    at += ROW_HEAD;
+    for (size_t i = 0; i < n; i++) {
+        if (values[i])
+            at += copy_text(at, values[i], kept(values[i]));
+        *at++ = '\0';
+    }
+    r->head.bytes = (uint32_t)(at - r->rows);
+    r->head.n++;
+}
+
+void hu_put_problem(hu_readings *r, const char *source, const char *what, const char *fix)
+{
+    hu_put(r, HU_METRIC_PROBLEM, 1, source, what, fix);
+}
+
+void hu_readings_clear(hu_readings *r)
+{
+    r->head.bytes = r->head.n = 0;
+    r->is_full = false;
+}
+
+void hu_readings_free(hu_readings *r)
+{
+    free(r->rows);
+    *r = (hu_readings){0};
+}
+
+bool hu_readings_next(const hu_readings *r, size_t *at, hu_reading *out)
+{
+    uint16_t metric;
+    size_t   i = *at;
+
+    if (r->head.bytes - i < ROW_HEAD)
+        return false;
+    memcpy(&metric, r->rows + i, sizeof metric);
+    out->n = r->rows[i + 2];
+    memcpy(&out->value, r->rows + i + 3, sizeof out->value);
+    if (metric >= HU_METRIC_COUNT || out->n != hu_metric_labels((hu_metric)metric))
+        return false;
+    out->metric = (hu_metric)metric;
+    i += ROW_HEAD;
+    for (size_t k = 0; k < out->n; k++) {
+        const unsigned char *end = memchr(r->rows + i, '\0', r->head.bytes - i);
+
+        if (!end)
+            return false;
+        out->label[k] = (const char *)r->rows + i;
+        i = (size_t)(end - r->rows) + 1;
+    }
+    *at = i;
+    return true;
+}
