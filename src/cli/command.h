@@ -18,6 +18,7 @@
     G(HU_GROUP_COMPARE, "predict, compare and check")  \
     G(HU_GROUP_INSIDE, "look inside a trace")          \
     G(HU_GROUP_CONTROL, "control a running recording") \
+    G(HU_GROUP_WATCH, "watch a node")                  \
     G(HU_GROUP_HELP, "more help")
 
 typedef enum {

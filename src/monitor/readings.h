@@ -21,6 +21,8 @@ typedef struct {
     uint32_t bytes; /* of the rows */
     uint16_t source, group;
     uint32_t n;           /* rows */
+    uint32_t is_open;     /* the source has something to sample; else the rows say why not */
+    uint32_t unused;
     int64_t  at_ns;       /* CLOCK_REALTIME when the look began */
     int64_t  duration_ns; /* of the look */
     int64_t  cpu_ns;      /* of the process that sampled, since it started */
