@@ -378,6 +378,15 @@ def main() -> None:
     rank = {"rank": 0, "host": "h", "pid": 7, "cuda_dev": 1, "status": {"init_state": 0, "async_error": 6, "abort_flag": True},
             "collective_counts": {"AllReduce": 3}}
     gone = {"rank": 2, "pid": 9, "status": {"unresponsive": True, "considered_dead": True}}
+    (HERE / "node_log").mkdir(exist_ok=True)
+    gpu = {"gpu": "0", "uuid": "GPU-1"}
+    rows = [[{"name": "holdup_gpu_power_watts", "labels": gpu, "value": 300.5}, {"name": "holdup_gpu_xid_errors_total", "labels": gpu | {"xid": "79"}, "value": k},
+             {"name": "holdup_gpu_clock_event_reason", "labels": gpu | {"reason": "idle"}, "value": 1},
+             {"name": "holdup_job_info", "labels": gpu | {"rank": "0"}, "value": 1}] for k in range(3)]
+    (HERE / "node_log/lines").write_text("".join(
+        json.dumps({"time": 1795000000.5 + k, "source": "nvidia", "host": "n1", "metrics": row}, separators=(",", ":")) + "\n" for k, row in enumerate(rows)))
+    (HERE / "node_log/answer").write_text(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [
+        {"metric": {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": "0", "UUID": "GPU-1", "Hostname": "n1"}, "values": [[1795000000 + k, str(k)] for k in range(4)]}]}}))
     (HERE / "hang/ras_json").write_text(json.dumps({"nccl_version": "2.28.3", "communicators": [
         {"hash": "0x5", "size": 3, "ranks": [rank, rank | {"rank": 1, "collective_counts": {"AllReduce": 2}}], "missing_ranks": [gone]}]}))
     (HERE / "open/nodes").write_text('{"schema":"1.0.2","nodes":[{"id":1}]}')

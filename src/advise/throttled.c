@@ -11,18 +11,25 @@ static const double LEAST_LIMITED = 0.05; /* of its busy time */
 static const double LEAST_BUSY_NS = 5e8;  /* a few samples say nothing */
 static const double LEAST_POINTS = 1;     /* of the run, to be worth a finding */
 
+/* Where no GPU is known to be the job's, one that worked at its full clock may be the one. */
 const hu_gpu_clock *hu_throttled_worst(const hu_digest *d)
 {
     const hu_gpu_clock *worst = NULL;
+    bool                has_own = false, has_free = false;
 
+    for (size_t i = 0; i < d->gpu_clocks.n; i++)
+        has_own |= d->gpu_clocks.at[i].is_ours;
     for (size_t i = 0; i < d->gpu_clocks.n; i++) {
         const hu_gpu_clock *c = &d->gpu_clocks.at[i];
 
-        if (c->busy_ns >= LEAST_BUSY_NS && hu_gpu_clock_limited(c) >= LEAST_LIMITED &&
-            (!worst || c->limited_ns > worst->limited_ns))
+        if ((has_own && !c->is_ours) || !(c->busy_ns >= LEAST_BUSY_NS))
+            continue;
+        if (!(hu_gpu_clock_limited(c) >= LEAST_LIMITED))
+            has_free |= !has_own;
+        else if (!worst || c->limited_ns > worst->limited_ns)
             worst = c;
     }
-    return worst;
+    return has_free ? NULL : worst;
 }
 
 /* 1 where either of the two is not known. */

@@ -27,8 +27,15 @@
 
 enum { DEFAULT_FRAMES = 5, DEFAULT_SUGGESTED = 3 };
 
+/* Files of --with. */
+typedef struct {
+    const char *at[16];
+    size_t      n;
+} hu_with;
+
 typedef struct {
     hu_shared   shared;
+    hu_with     with;
     bool        merge, to_stderr;
     const char *html, *sort;
     hu_show     show;
@@ -91,6 +98,16 @@ static int parse_view(void *field, const char *text, hu_error *err)
     return 0;
 }
 
+static int parse_with(void *field, const char *text, hu_error *err)
+{
+    hu_with *w = field;
+
+    if (w->n == HU_COUNT(w->at))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--with can be given at most %zu times", HU_COUNT(w->at));
+    w->at[w->n++] = text;
+    return 0;
+}
+
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
@@ -116,6 +133,10 @@ static const hu_option rows[] = {
      "print throughput, before and after each fix, for N samples per step of the whole job", AT(batch), .heading = "input"},
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
+    {"with", 0, HU_OPTION_SPECIAL, "FILE",
+     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, or an answer of Prometheus; may be "
+     "repeated",
+     AT(with), .parse = parse_with, .heading = "input"},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", AT(html), .heading = "page",
      .value = HU_VALUE_WRITE},
     {"full", 0, HU_OPTION_FLAG, NULL, "put every slice of every rank into the page (default: up to 2 million slices)",
@@ -295,6 +316,7 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
                                 .draws = o->html,
                                 .draws_all = o->full,
                                 .beside = beside,
+                                .node = beside && beside->node.samples.n ? &beside->node : NULL,
                                 .finds_beside = crew != NULL,
                                 .keeps_snapshots = true,
                                 .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
@@ -405,7 +427,7 @@ static int report_beside(const options *o, const hu_cli_call *call, hu_sorted_in
     int        rc;
 
     if (prints_tables(o))
-        for (hu_input_kind k = HU_INPUT_RANK + 1; k < HU_INPUT_KINDS; k++)
+        for (hu_input_kind k = HU_INPUT_RANK + 1; k < HU_INPUT_NODE; k++) /* what a monitor sampled has tables */
             say_left_out(o, &sorted->of[k]);
     rc = hu_beside_read(sorted, &o->shared.limits, call->arena, &beside, &ranks->unread, &err);
     rc = rc < 0 ? hu_command_fail(&err) : report(o, ranks, &beside, call->source, NULL, call->arena);
@@ -423,14 +445,47 @@ static int report_crew(const options *o, const hu_cli_call *call)
     return rc;
 }
 
+/* Files of --with become inputs like others, whose content says what they are. */
+static int add_with(const options *o, hu_cli_call *call, hu_error *err)
+{
+    const hu_with *with = &o->with;
+    const size_t   n = call->inputs.n;
+    const char   **at = hu_arena_calloc(call->arena, n + with->n + 1, sizeof *at);
+
+    if (!at)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < with->n; i++) {
+        const hu_input_options how = {.limits = o->shared.limits};
+        hu_input              *in = hu_input_open(with->at[i], &how, err);
+
+        if (!in)
+            return err->code;
+        hu_input_close(in);
+        if (hu_input_kind_of(with->at[i], &o->shared.limits) != HU_INPUT_NODE)
+            return hu_fail(err, HU_EFORMAT, with->at[i], 0,
+                           "no log of holdup monitor --jsonl, and no answer of Prometheus to a query_range of its series");
+        at[n + i] = with->at[i];
+    }
+    memcpy(at, call->inputs.at, n * sizeof *at);
+    call->inputs.at = at;
+    call->inputs.n += with->n;
+    return 0;
+}
+
 static int run(hu_cli_call *call)
 {
     const options   *o = call->options;
     hu_sorted_inputs sorted;
     hu_error         err = {0};
 
+    if (call->crew && o->with.n) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--with is read by one process; report without mpirun");
+        return hu_command_fail(&err);
+    }
     if (call->crew)
         return report_crew(o, call);
+    if (add_with(o, call, &err) < 0)
+        return hu_command_fail(&err);
     if (hu_report_is_sums(&call->inputs))
         return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
@@ -447,7 +502,7 @@ static int run(hu_cli_call *call)
     if (sorted.of[HU_INPUT_RANK].n == 0) {
         hu_fail(
             &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-            "reports of Nsight Compute and dumps of a hang have nothing in common without a trace; report them one by one");
+            "without a trace these files have nothing in common; give the trace too, or report them one by one");
         return hu_command_fail(&err);
     }
     return report_beside(o, call, &sorted);

@@ -79,6 +79,24 @@ static void write_ras(writer *w, const hu_ras_status *s)
         text(w, "truncated", "truncated", HU_STR("the file is cut"));
 }
 
+static int read_node(const char *path, const hu_limits *limits, hu_node_log *out, hu_error *err)
+{
+    const int rc = hu_node_log_read_path(out, path, limits, err);
+
+    return rc < 0 || hu_node_log_end(out) ? rc : hu_fail_memory(err);
+}
+
+static void write_node(writer *w, const hu_node_log *l)
+{
+    char seconds[HU_NUMBER_BYTES];
+
+    hu_format_fixed(seconds, (double)(l->last_ns - l->first_ns) / 1e9, 1);
+    text(w, "format", "format", HU_STR("what a monitor sampled of GPUs"));
+    count(w, "gpus", "GPUs", (int64_t)l->gpus.n);
+    count(w, "samples", "samples", (int64_t)l->samples.n);
+    text(w, "seconds", "seconds", hu_str_of(seconds));
+}
+
 int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how, hu_out *out, hu_error *err)
 {
     writer           w = {.how = how, .out = out, .j = {.out = out, .is_empty = true}};
@@ -88,12 +106,15 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     hu_kernel_groups groups = {0};
     hu_dumps         dumps = {0};
     hu_ras_files     ras = {0};
+    hu_node_log      node = {.arena = arena};
     int              rc = arena ? 0 : hu_fail_memory(err);
 
     if (rc == 0 && kind == HU_INPUT_DUMP)
         rc = hu_dumps_read(&one, how->limits, arena, &dumps, err);
     else if (rc == 0 && kind == HU_INPUT_RAS)
         rc = hu_ras_files_read(&one, how->limits, arena, &ras, NULL, err);
+    else if (rc == 0 && kind == HU_INPUT_NODE)
+        rc = read_node(path, how->limits, &node, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {
@@ -104,6 +125,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
             write_dump(&w, &dumps.at[0]);
         else if (kind == HU_INPUT_RAS)
             write_ras(&w, &ras.at[0]);
+        else if (kind == HU_INPUT_NODE)
+            write_node(&w, &node);
         else
             write_counters(&w, &counters, &groups);
         if (how->json) {

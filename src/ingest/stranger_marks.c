@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stranger_marks.c - recognised by words inside, where the first bytes say little; last, by the name alone. */
+#include "ingest/node_log.h"
 #include "ingest/strangers.h"
 
 #include "base/protobuf.h"
@@ -73,6 +74,8 @@ static bool is_xplane(hu_str head)
 
 const char *hu_stranger_impostor_words(hu_str head)
 {
+    if (hu_node_log_probe(head))
+        return "what a monitor sampled, which goes beside traces: `holdup report TRACE --with FILE`";
     return is_xplane(head)
                ? "a profile of XLA (.xplane.pb, of JAX or TensorFlow), which holdup does not read yet; "
                  "`xprof` or TensorBoard shows it, and JAX writes a trace that holdup reads next to it: *.trace.json.gz"

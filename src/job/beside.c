@@ -80,20 +80,37 @@ static int add_dumps(const hu_inputs *files, const hu_limits *limits, hu_arena *
     return why.code == HU_ENOMEM ? hu_fail_memory(err) : 0;
 }
 
+/* Logs of several nodes, or pieces of one, are one log. */
+static int add_node(const hu_inputs *files, const hu_limits *limits, hu_arena *arena, hu_beside *out, hu_unread_list *unread,
+                    hu_error *err)
+{
+    out->node.arena = arena;
+    for (size_t i = 0; i < files->n; i++) {
+        hu_error why = {0};
+
+        if (hu_node_log_read_path(&out->node, files->at[i], limits, &why) < 0 &&
+            (why.code == HU_ENOMEM ? hu_fail_memory(err) : hu_unread_add_error(unread, arena, files->at[i], &why, err)) < 0)
+            return err->code;
+    }
+    return hu_node_log_end(&out->node) ? 0 : hu_fail_memory(err);
+}
+
 int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                    hu_unread_list *unread, hu_error *err)
 {
     const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP],
-                    *ras = &inputs->of[HU_INPUT_RAS];
+                    *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE];
     int rc = 0;
 
-    *out = (hu_beside){.counter_files = counters, .dump_files = dumps, .ras_files = ras};
+    *out = (hu_beside){.counter_files = counters, .dump_files = dumps, .ras_files = ras, .node_files = node};
     if (counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
         rc = add_dumps(dumps, limits, arena, out, unread, err);
     if (rc == 0 && ras->n)
         rc = hu_ras_files_read(ras, limits, arena, &out->ras, unread, err);
+    if (rc == 0 && node->n)
+        rc = add_node(node, limits, arena, out, unread, err);
     if (rc == 0 && out->ras.n)
         hu_ras_measure(out->ras.at, out->ras.n, &out->ras_says);
     out->ras_hangs = out->ras.n && out->ras_says.cause != HU_RAS_CAUSE_NOTHING && out->ras_says.cause != HU_RAS_CAUSE_RUNS &&
@@ -104,8 +121,10 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
 const hu_inputs *hu_beside_files(const hu_beside *b, hu_input_kind kind)
 {
     static const hu_inputs none;
-    const hu_inputs *const of[HU_INPUT_KINDS] = {
-        [HU_INPUT_COUNTERS] = b->counter_files, [HU_INPUT_DUMP] = b->dump_files, [HU_INPUT_RAS] = b->ras_files};
+    const hu_inputs *const of[HU_INPUT_KINDS] = {[HU_INPUT_COUNTERS] = b->counter_files,
+                                                 [HU_INPUT_DUMP] = b->dump_files,
+                                                 [HU_INPUT_RAS] = b->ras_files,
+                                                 [HU_INPUT_NODE] = b->node_files};
 
     return of[kind] ? of[kind] : &none;
 }
@@ -345,6 +364,33 @@ static void fit_snapshot(fitting *f, const hu_rank *snapshot)
                   HU_FMT(d->device));
 }
 
+/* Why no rank's time shows in a monitor's log.  One that holds it for some is right for them. */
+static void fit_node(fitting *f)
+{
+    static const char *const words[] = {
+        [HU_NODE_NONE] = "was read after the traces, since several processes read them; report without mpirun",
+        [HU_NODE_OWN] = "the trace holds samples of its GPUs already, which the report shows",
+        [HU_NODE_NO_CLOCK] = "the trace does not say when it was taken, so that no sample can be laid beside it",
+        [HU_NODE_APART] = "none of its samples lies in the time of the trace",
+        [HU_NODE_WHICH] = "is of several nodes, and the trace does not name its own; give the log of its node alone",
+    };
+    const hu_str file = hu_str_of(f->b->node_files->at[0]);
+    hu_node_fit  fit = f->job->ranks[0].node;
+
+    if (f->b->node.bad_lines)
+        doubt(f, file, "%lld of its lines are no samples and were left out, the first at byte %lld: was a disk full?",
+              (long long)f->b->node.bad_lines, (long long)f->b->node.bad_offset);
+    for (size_t i = 0; i < f->job->n; i++) {
+        if (f->job->ranks[i].node == HU_NODE_ADDED)
+            return;
+        fit = f->job->ranks[i].node == HU_NODE_APART ? HU_NODE_APART : fit;
+    }
+    if (fit == HU_NODE_APART)
+        doubt_time(f, file, "its last sample is", f->b->node.first_ns, f->b->node.last_ns);
+    if (fit != HU_NODE_APART || f->b->doubts.n == 0)
+        doubt(f, file, "%s", words[fit]);
+}
+
 static int measure(const hu_beside *b, const hu_digest *d, hu_arena *arena, hu_measured *out, hu_error *err)
 {
     const int rc = hu_measured_join(&b->counters, &b->groups, &d->kernel_shapes, hu_digest_step_count(d),
@@ -469,6 +515,8 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
         fit_dump(&f, &beside->dumps.at[i]);
     if (beside->ras.n)
         fit_ras(&f, &beside->ras);
+    if (beside->node.samples.n)
+        fit_node(&f);
     for (size_t i = 0; i < job->n_snapshots; i++)
         fit_snapshot(&f, &job->snapshots[i]);
     return f.rc;

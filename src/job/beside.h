@@ -11,6 +11,7 @@
 #include "advise/measured_findings.h"
 #include "analyze/measured.h"
 #include "job/job.h"
+#include "ingest/node_log.h"
 #include "job/sorted.h"
 
 /* Dumps of one run, by rank. */
@@ -51,7 +52,7 @@ typedef struct {
 } hu_revised_rank;
 
 struct hu_beside {
-    const hu_inputs *counter_files, *dump_files, *ras_files; /* NULL before it was read */
+    const hu_inputs *counter_files, *dump_files, *ras_files, *node_files; /* NULL before it was read */
 
     size_t          *counter_ends; /* of each counter file: launches up to its end */
     hu_counters      counters;     /* no kernels: none given, or none could be read */
@@ -67,6 +68,8 @@ struct hu_beside {
     hu_ras_files  ras;
     hu_ras_answer ras_says;  /* of ras.n, where it is not 0 */
     bool          ras_hangs; /* and it is no answer that all is well, or that only one query saw ranks behind */
+
+    hu_node_log node; /* what a monitor sampled; no samples: nothing was given, or could be read */
 
     hu_unread_list doubts; /* files that do not fit the traces, or each other, and why */
 };

@@ -40,6 +40,7 @@ typedef struct {
     hu_limits         limits;
     hu_progress      *progress;     /* of the reading; or NULL */
     hu_digest_options digest;       /* its threads are chosen here */
+    const hu_node_log *node;         /* what a monitor sampled meanwhile; NULL: nothing */
     bool              replays;      /* find what holds each rank up, and price it */
     bool              draws;        /* encode timelines, for the page */
     bool              draws_all;    /* of every rank and every slice, however many there are */

@@ -4,6 +4,7 @@
 #define HU_JOB_RANK_H
 
 #include "advise/findings.h"
+#include "ingest/node_log.h"
 #include "timeline/timeline.h"
 
 /* What nobody asked for is NULL or empty.  Owned by its job, which frees all of it. */
@@ -11,6 +12,7 @@ typedef struct {
     const char *input; /* as it was named */
     size_t      file;  /* its number among the inputs */
     hu_error    error; /* why there is no digest */
+    hu_node_fit node;  /* how a monitor's log fits it */
 
     hu_digest   *digest;   /* every answer about it */
     hu_findings *findings; /* what replays say of it */

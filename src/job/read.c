@@ -58,10 +58,26 @@ static bool is_at_once(const hu_trace *t)
     return true;
 }
 
+/* Its trace, with what a monitor sampled meanwhile. */
+static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
+{
+    hu_builder *b = hu_open_builder(r->input, &w->input, &r->error);
+    int64_t     rank;
+
+    if (!b)
+        return NULL;
+    if (w->options->node) {
+        rank = hu_builder_info(b)->rank;
+        r->node = hu_node_log_add(w->options->node, rank >= 0 ? rank : hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n),
+                                  b);
+    }
+    return hu_builder_freeze(b, &r->error);
+}
+
 void hu_rank_read(const hu_filling *w, size_t i)
 {
     hu_rank  *r = &w->ranks[i];
-    hu_trace *t = hu_open_trace(r->input, &w->input, &r->error);
+    hu_trace *t = open_rank(w, r);
     halves    h = {.w = w, .trace = t, .r = r};
 
     if (t)

@@ -13,6 +13,7 @@
 #include "ingest/format.h"
 #include "ingest/nccl_ras.h"
 #include "ingest/ncu.h"
+#include "ingest/node_log.h"
 
 hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
 {
@@ -30,6 +31,8 @@ hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
         kind = HU_INPUT_DUMP;
     else if (hu_nccl_ras_probe(hu_input_head(in)))
         kind = HU_INPUT_RAS;
+    else if (hu_node_log_probe(hu_input_head(in)))
+        kind = HU_INPUT_NODE;
     hu_input_close(in);
     return kind;
 }

@@ -11,6 +11,7 @@ typedef enum {
     HU_INPUT_COUNTERS, /* of Nsight Compute */
     HU_INPUT_DUMP,     /* of PyTorch's Flight Recorder */
     HU_INPUT_RAS,      /* an answer of NCCL's RAS subsystem */
+    HU_INPUT_NODE,     /* what a monitor sampled */
     HU_INPUT_KINDS,
 } hu_input_kind;
 

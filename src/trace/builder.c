@@ -717,6 +717,34 @@ size_t hu_builder_slice_count(const hu_builder *b)
     return b->trace->n;
 }
 
+bool hu_builder_span(const hu_builder *b, int64_t *from_ns, int64_t *to_ns)
+{
+    const hu_trace *t = b->trace;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const int64_t end_ns = t->start_ns[i] + t->dur_ns[i];
+
+        *from_ns = i == 0 || t->start_ns[i] < *from_ns ? t->start_ns[i] : *from_ns;
+        *to_ns = i == 0 || end_ns > *to_ns ? end_ns : *to_ns;
+    }
+    return t->n > 0;
+}
+
+int64_t hu_builder_only_device(const hu_builder *b)
+{
+    const hu_trace *t = b->trace;
+    int64_t         device = -1;
+
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        if (t->tracks.at[i].type != HU_TRACK_STREAM)
+            continue;
+        if (device >= 0 && t->tracks.at[i].device != device)
+            return -1;
+        device = t->tracks.at[i].device;
+    }
+    return device;
+}
+
 void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT])
 {
     memset(counts, 0, HU_KIND_COUNT * sizeof *counts);

@@ -138,6 +138,12 @@ bool hu_builder_list_moments(const hu_builder *b, hu_arena *arena, hu_builder_mo
 
 size_t hu_builder_slice_count(const hu_builder *b);
 
+/* When the first slice so far begins and the last one ends.  False: there is none. */
+bool hu_builder_span(const hu_builder *b, int64_t *from_ns, int64_t *to_ns);
+
+/* The device of all streams; -1: of none, of several, or of one without a number. */
+int64_t hu_builder_only_device(const hu_builder *b);
+
 /* Slices so far by kind; for `holdup info`, which needs no frozen trace. */
 void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT]);
 
