@@ -145,7 +145,7 @@ class ExitCodes(Case):
                             (["--max-memory", "lots", "true"], "not a size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
-                            (["--start-later", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
+                            (["--start-later", "--delay", "3", "true"], "cannot be used together"), (["--mode", "off", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
             with self.subTest(words=words):
                 done = self.run_it(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -506,7 +506,7 @@ class Control(Case):
         script = self.folder / "ranges.py"
         script.write_text("import holdup, os, time\ni = 0\nprint('ready', flush=True)\n"
                           "while not os.path.exists('end'):\n    i += 1\n    with holdup.range('tick'): pass\n    time.sleep(0.005)\nprint(i)\n")
-        run = self.start_it("--start-later", "--session-new", "mine", "-o", "out", PYTHON, script)
+        run = self.start_it("--mode", "off", "--session-new", "mine", "-o", "out", PYTHON, script)
         assert run.stdout
         run.stdout.readline()
         self.assertEqual(self.state()["state"], "armed")

@@ -493,7 +493,7 @@ static int parse_threshold(void *field, const char *text, hu_error *err)
 }
 
 /* nsys also takes "true" and "false" for --stats: the table that it prints is our report */
-static const char *const modes[] = {"stream", "flight", NULL};           /* as hu_mode */
+static const char *const modes[] = {"stream", "flight", "off", NULL};    /* as hu_mode; off: --start-later */
 static const char *const kills[] = {"none", "sigkill", "sigterm", NULL}; /* as hu_kill */
 static const char *const waits[] = {"primary", "all", NULL};
 
@@ -564,8 +564,9 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
      .heading = "when to record"},
     {"session-new", 0, HU_OPTION_TEXT, "NAME", "name this run for start, stop, cancel and status", AT(session_name),
      .heading = "when to record"},
-    {"mode", 0, HU_OPTION_CHOICE, "MODE", "keep all records (stream, default) or only the newest of each thread (flight)",
-     AT(mode), modes, .heading = "storage"},
+    {"mode", 0, HU_OPTION_CHOICE, "MODE",
+     "keep all records (stream, default) or only the newest of each thread (flight); off: --start-later", AT(mode), modes,
+     .heading = "storage"},
     {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "limit the rings of each process (default: 64M)", AT(max_memory),
      .parse = parse_bytes, .heading = "storage"},
     {"max-size", 0, HU_OPTION_SPECIAL, "BYTES",
@@ -664,6 +665,8 @@ static int check(hu_run_options *o, hu_error *err)
                             strpbrk(o->session_name, "/ \n\t")))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "--session-new needs a name of 1 to 63 characters, without / or blanks, not starting with a dot");
+    if (o->starts_later && o->delay_ns)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--mode off and --delay cannot be used together");
     if (o->cuda & HU_CUDA_ONLY_RANGE && (o->wants_range || o->wants_steps))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "--capture-range=cudaProfilerApi excludes --steps and ranges of NVTX; choose one");
@@ -687,6 +690,10 @@ int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *
             note(o, "--%s is an option of nsys: %s", foreign[i].name, foreign[i].instead);
     if (!o->shows_output)
         note(o, "--show-output=false is not supported: the command writes its own output; add >/dev/null");
+    if (o->mode > HU_MODE_FLIGHT) {
+        o->mode = HU_MODE_STREAM;
+        o->starts_later = true;
+    }
     for (; *argc && is_assignment((*argv)[0]); ++*argv, --*argc)
         if (assign(o, (*argv)[0], err) < 0)
             return err->code;
