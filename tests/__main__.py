@@ -24,6 +24,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 1500
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
+# They mostly wait, for other programs: one after the other, beside the rest.
+WAITING = ("test_trace_command", "test_launchers")
 # They measure times, so they have the machine to themselves, last.
 ALONE = ("test_perf", "test_recorded")
 
@@ -74,9 +76,10 @@ def main() -> int:
     arguments.add_argument("suites", nargs="*", metavar="SUITE", help="test_cli, test_run ... (default: all)")
     options = arguments.parse_args()
     suites = options.suites or sorted(path.stem for path in FOLDER.glob("test_*.py"))
-    together = sorted((s for s in suites if s not in ALONE), key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST))
-    with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
-        results = list(pool.map(run, together))
+    together = sorted((s for s in suites if s not in ALONE + WAITING), key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST))
+    with ThreadPoolExecutor(max(options.jobs, 1)) as pool, ThreadPoolExecutor(1) as lane:
+        waiting = lane.map(run, (s for s in suites if s in WAITING))
+        results = list(pool.map(run, together)) + list(waiting)
     results += [run(s) for s in suites if s in ALONE]
     results = [again(r) if r.failed else r for r in results]
 

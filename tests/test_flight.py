@@ -645,9 +645,11 @@ class Real(unittest.TestCase):
     def test_planted(self) -> None:
         python = torch_or_skip(self)
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        subprocess.run([python, ROOT / "tests/flight/job.py", folder, "4", *self.HANGS, *self.HEALTHY], check=True, timeout=1800, stderr=subprocess.DEVNULL,
+        some = 3 if SANITIZED else None  # the jobs take the time, and the other run has all of them
+        hangs, healthy = (dict(list(modes.items())[:some]) for modes in (self.HANGS, self.HEALTHY))
+        subprocess.run([python, ROOT / "tests/flight/job.py", folder, "4", *hangs, *healthy], check=True, timeout=1800, stderr=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL)
-        for mode, (cause, culprits) in self.HANGS.items():
+        for mode, (cause, culprits) in hangs.items():
             with self.subTest(mode):
                 for file in (folder / mode).rglob("*rank_*"):  # the job hangs on: as if the dumps were taken ten minutes later
                     os.utime(file, ns=(file.stat().st_mtime_ns + 600_000 * MS,) * 2)
@@ -659,7 +661,7 @@ class Real(unittest.TestCase):
                     self.assertRegex(told["text"], r"Ranks? [0-9a-z ]+ waits? .* for rank [12], which waits .* in different order")
                 if (folder / mode / "json").is_dir():
                     self.assertEqual(report(folder / mode / "json")["cause"], cause, "the same dumps as JSON")
-        for mode, causes in self.HEALTHY.items():
+        for mode, causes in healthy.items():
             with self.subTest(mode):
                 told = report(folder / mode)
                 self.assertIn(told["cause"], causes, told["text"])
