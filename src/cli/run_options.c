@@ -13,9 +13,15 @@
 
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_GPU_HZ = 10, MOST_GPU_HZ = 100, DEFAULT_THRESHOLD_NS = 1000 };
 
-#define DEFAULT_DOORS                                                                                       \
-    (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA | HU_DOOR_NCCL | \
-     HU_DOOR_OPENCL | HU_DOOR_OPENMP)
+/* What can be recorded is named in HU_DOORS alone; operators of PyTorch only where they are asked for. */
+#define OR(id, name, bit)   | HU_DOOR_##id
+#define SAID(id, name, bit) name ", "
+enum { ALL_DOORS = 0 HU_DOORS(OR), DEFAULT_DOORS = ALL_DOORS & ~HU_DOOR_PYTORCH };
+
+static const char door_list[] = HU_DOORS(SAID);
+static const char door_help[] = "record these sources: " HU_DOORS(SAID) "or none (default: all but pytorch)";
+#undef OR
+#undef SAID
 
 static const struct {
     const char *name;
@@ -89,10 +95,8 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
     if (near)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s?",
                        option, text, near);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, nccl, "
-                   "opencl, openmp, pytorch, none",
-                   option, text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; choose from %snone", option,
+                   text, door_list);
 }
 
 static size_t door_words(const char **out, size_t room)
@@ -510,9 +514,8 @@ const hu_run_options hu_run_defaults = {
 };
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
-    {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu, cuda, nccl, opencl, openmp (default: all of them), pytorch, or none",
-     0, .parse = parse_trace, .heading = "what to record", .words = door_words},
+    {"trace", 't', HU_OPTION_SPECIAL, "LIST", door_help, 0, .parse = parse_trace, .heading = "what to record",
+     .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},
     {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "record when threads run: process-tree (default) or none", 0,
