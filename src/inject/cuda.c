@@ -208,6 +208,7 @@ void hu_cuda_exits(bool is_late)
 
 void hu_cuda_forked(void)
 {
+    hu_cuda_thread_forked();
     switching = 0;
     is_recording = is_inside_range = false;
     hu_the_back_end = NULL;

@@ -195,14 +195,13 @@ struct hu_buffer {
 hu_buffer *hu_buffers_take(void);             /* one that was filled, the oldest first; NULL: none */
 void       hu_buffers_give_back(hu_buffer *); /* may be filled again */
 uint64_t   hu_buffers_lost(void);             /* records, since the last time, that nobody can decode any more */
-uint32_t  *hu_buffers_word(void);             /* changes whenever one was filled: to wait for it */
-void       hu_buffers_wake(void);
 
 /* cuda_thread.c */
 bool hu_cuda_thread_start(void);
 void hu_cuda_thread_flush(bool is_whole); /* soon */
 void hu_cuda_thread_look(void);           /* at the gate, now */
 void hu_cuda_thread_end(void);            /* decodes what is there, then ends; waits for that, but not for ever */
+void hu_cuda_thread_forked(void);
 
 /* cupti_records.c: all records of a buffer, into the ring; only how many there are, on any thread. */
 void     hu_cupti_decode(hu_buffer *buffer);

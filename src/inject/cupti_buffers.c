@@ -15,12 +15,11 @@
 #include "inject/sys.h"
 #include "base/banned.h"
 
-enum { BYTES = 1 << 20, SPARE_BYTES = 1 << 16, MOST = 128, MOST_SPARE = 1024, FUTEX_WAKE_PRIVATE_OP = 129 };
+enum { BYTES = 1 << 20, SPARE_BYTES = 1 << 16, MOST = 128, MOST_SPARE = 1024 };
 
 static hu_buffer buffers[MOST + MOST_SPARE];
 static uint32_t  n_made; /* of the first MOST */
 static uint32_t  lock;
-static uint32_t  filled; /* counts */
 
 static hu_buffer *first_empty, *first_full, *last_full;
 
@@ -140,8 +139,7 @@ bool hu_buffers_complete(uint8_t *buffer, size_t valid_bytes)
     hu_unlock(&lock);
     if (!b)
         return false;
-    __atomic_fetch_add(&filled, 1, __ATOMIC_RELEASE);
-    hu_buffers_wake();
+    hu_cuda_thread_look();
     return true;
 }
 
@@ -180,14 +178,4 @@ void hu_buffers_give_back(hu_buffer *b)
 uint64_t hu_buffers_lost(void)
 {
     return __atomic_exchange_n(&lost, 0, __ATOMIC_RELAXED);
-}
-
-uint32_t *hu_buffers_word(void)
-{
-    return &filled;
-}
-
-void hu_buffers_wake(void)
-{
-    (void)HU_SYS(SYS_futex, &filled, FUTEX_WAKE_PRIVATE_OP, 1, NULL, NULL, 0);
 }
