@@ -338,32 +338,34 @@ static void say_go(const hu_digest *d, char *out, size_t room)
 }
 
 /* A job without a device whose calls were recorded: what its main thread waits for, or that it computes. */
-void hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks)
+hu_named hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks)
 {
     const hu_host_time    *t = &d->host_time;
     const hu_host_process *child = hu_host_time_child(t);
     hu_host_state          most = hu_host_time_longest(t->state_ns);
     char                   where[200];
     hu_said_share          s;
+    hu_named               named = {0};
 
     if ((unsigned)most == HU_HOST_OTHER && starts_mpi(d) && t->state_ns[HU_STATE_COMM] >= LEAST_SHARE * t->step_ns)
         most = HU_STATE_COMM; /* all ranks start and end; what they do between is asked */
 
+    if (!child && hu_go_is_program(d)) {
+        say_go(d, out, room);
+        return named;
+    }
+    if (!child && !hu_say_is_waiting(d)) {
+        say_running(d, out, room);
+        return (hu_named){hu_topic_of_state(HU_STATE_RUNS), t->state_ns[HU_STATE_RUNS] / t->step_ns};
+    }
+    if (!child && is_work_elsewhere(t, most)) {
+        say_process(d, most, out, room);
+        return named;
+    }
+    named = (hu_named){hu_topic_of_state(most), t->state_ns[most] / t->step_ns};
     if (child) {
         say_children(d, child, out, room);
-        return;
-    }
-    if (hu_go_is_program(d)) {
-        say_go(d, out, room);
-        return;
-    }
-    if (!hu_say_is_waiting(d)) {
-        say_running(d, out, room);
-        return;
-    }
-    if (is_work_elsewhere(t, most)) {
-        say_process(d, most, out, room);
-        return;
+        return named;
     }
     s = hu_say_share(t->state_ns[most], t->step_ns);
     name_place(d, most, where, sizeof where);
@@ -376,6 +378,7 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ran
         say_cpus(d, out, room);
         say_hottest(d, out, room);
     }
+    return named;
 }
 
 /* What the main thread does while the device has nothing to do, where its calls were recorded. */

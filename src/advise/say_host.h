@@ -3,10 +3,11 @@
 #ifndef HU_ADVISE_SAY_HOST_H
 #define HU_ADVISE_SAY_HOST_H
 
+#include "advise/topic.h"
 #include "analyze/digest.h"
 
-/* A job without a device: of `d` with host_time.is_recorded. */
-void hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks);
+/* A job without a device: of `d` with host_time.is_recorded.  Returns which time the sentence names. */
+hu_named hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks);
 
 /* Does the main thread wait, for more than other causes could explain? */
 bool hu_say_is_waiting(const hu_digest *d);

@@ -17,6 +17,7 @@
 #include "advise/say_host.h"
 #include "advise/say_memory.h"
 #include "advise/say_steps.h"
+#include "advise/topic.h"
 #include "base/number.h"
 
 static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
@@ -122,7 +123,8 @@ bool hu_verdict_is_of_kernels(const hu_digest *d)
            fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns)) < LEAST_SHARE * t->step_ns;
 }
 
-static void say_device(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
+/* Returns which time it names. */
+static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
     const double  most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
     const char   *step = step_words(d);
@@ -134,20 +136,20 @@ static void say_device(const hu_digest *d, const hu_step_time *t, const char *wa
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
         snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): kernel time dominates.", s.pct, step, s.of);
-        return;
+        return (hu_named){HU_TOPIC_KERNELS, t->compute_ns / t->step_ns};
     }
     if (most == t->exposed_comm_ns && wait[0]) {
         s = hu_say_share(waits_ns, t->step_ns);
         snprintf(v->text, sizeof v->text, "Of %s, %s (%s) is %s.", step, s.pct, s.of, wait);
-        return;
+        return (hu_named){HU_TOPIC_COMMUNICATION, most / t->step_ns};
     }
     if (most == t->exposed_comm_ns) {
         snprintf(v->text, sizeof v->text, "Exposed communication takes %s of %s (%s).", s.pct, step, s.of);
-        return;
+        return (hu_named){HU_TOPIC_COMMUNICATION, most / t->step_ns};
     }
     if (most == t->exposed_copy_ns) {
         snprintf(v->text, sizeof v->text, "Exposed memory copies take %s of %s (%s).", s.pct, step, s.of);
-        return;
+        return (hu_named){HU_TOPIC_COPIES, most / t->step_ns};
     }
     /* the category of communication includes its kernels, which are no idle time */
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
@@ -162,10 +164,17 @@ static void say_device(const hu_digest *d, const hu_step_time *t, const char *wa
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s%s.", s.pct,
                  step, s.of, words, code);
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
+    return (hu_named){HU_TOPIC_IDLE, most / t->step_ns};
 }
 
-static void say_host(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
+static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
+    static const hu_topic topics[HU_ROLE_COUNT] = {
+        [HU_ROLE_COMMUNICATION] = HU_TOPIC_COMMUNICATION,
+        [HU_ROLE_DATA_LOADER] = HU_TOPIC_LOADING,
+        [HU_ROLE_CPU_EXEC] = HU_TOPIC_CODE,
+        [HU_ROLE_OTHER] = HU_TOPIC_UNRECORDED,
+    };
     hu_step_time  rest = *t;
     hu_role       role;
     hu_said_share s;
@@ -183,6 +192,7 @@ static void say_host(const hu_digest *d, const hu_step_time *t, const char *wait
              : is_waiting(t, role)                    ? wait_cpu_words
                                                       : cpu_words[role],
              s.pct, step_words(d), s.of);
+    return (hu_named){is_waiting(t, role) ? HU_TOPIC_WAITS : topics[role], t->role_ns[role] / t->step_ns};
 }
 
 __attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
@@ -291,7 +301,7 @@ static const char *bound_words(const hu_finding *best)
 }
 
 /* Appended to the sentence that states the shares. */
-static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
+static void say_price(const hu_digest *d, const hu_findings *f, hu_named named, hu_verdict *v)
 {
     const size_t      n = strlen(v->text), room = sizeof v->text - n;
     const hu_finding *best = f->n && !hu_finding_is_of_capture(&f->at[0]) ? &f->at[0] : NULL;
@@ -314,10 +324,10 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     else if (isnan(best->gain_pct))
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
     else
-        snprintf(v->text + n, room, " %s: %s. Fixing it would cut %s from %s to %s (%s %%).",
+        snprintf(v->text + n, room, "%s %s: %s. Fixing it would cut %s from %s to %s (%s %%)%s.", hu_topic_say(named, f).t,
                  best->confidence == HU_CONFIDENCE_LOW ? "A guess, to be checked first" : "Fix first",
                  hu_rule_title(best->rule), hu_verdict_whole(d), hu_say_time(best->before_ns).t,
-                 hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
+                 hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t, hu_topic_say_more(named, f).t);
 }
 
 /* The first check that is red; where no point is given, the first that forbids it. */
@@ -354,6 +364,7 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     const hu_findings  *f;
     said_wait           wait = {""};
     double              waits_ns = 0;
+    hu_named            named = {0};
 
     *out = (hu_verdict){.rank = hu_verdict_slowest(digests, n)};
     slowest = hu_digest_step_time(digests[out->rank]);
@@ -379,17 +390,18 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     else if (digests[out->rank]->deadlock.n)
         hu_say_deadlock(&digests[out->rank]->deadlock, out->text, sizeof out->text);
     else if (digests[out->rank]->breakdown.has_device)
-        say_device(digests[out->rank], slowest, wait.t, waits_ns, out);
+        named = say_device(digests[out->rank], slowest, wait.t, waits_ns, out);
     else if (digests[out->rank]->host_time.is_recorded)
-        hu_say_main_thread(digests[out->rank], out->text, sizeof out->text, n);
+        named = hu_say_main_thread(digests[out->rank], out->text, sizeof out->text, n);
     else
-        say_host(digests[out->rank], slowest, wait.t, waits_ns, out);
+        named = say_host(digests[out->rank], slowest, wait.t, waits_ns, out);
     if (slowest && digests[out->rank]->breakdown.has_device)
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);
     if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n)
         return;
-    say_price(digests[out->rank], f, out);
+    named.is_of_one_rank = n == 1 && digests[out->rank]->info.world_size > 1;
+    say_price(digests[out->rank], f, named, out);
     if (f->covered < 1)
         doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);

@@ -8,7 +8,7 @@
 #include "advise/findings.h"
 
 typedef struct {
-    char          text[768]; /* one or two sentences */
+    char          text[1024]; /* a few sentences */
     hu_confidence confidence;
     char          reasons[6][160]; /* why it is not high */
     size_t        n_reasons;
