@@ -155,14 +155,14 @@ size_t hu_units_clip_file(hu_out *out, hu_str s, size_t width)
     return hu_units_clip(out, (hu_str){s.p, (size_t)(mark - s.p)}, width - tail.n) + hu_units_clip(out, tail, tail.n);
 }
 
-void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width)
+/* No word is longer than `most`. */
+static void wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width, size_t most)
 {
     bool is_first = true;
 
     while (s.n) {
         const char  *blank = memchr(s.p, ' ', s.n);
         const hu_str word = {s.p, blank ? (size_t)(blank - s.p) : s.n};
-        const size_t room = width > indent ? width - indent : 1;
 
         s = blank ? (hu_str){blank + 1, s.n - word.n - 1} : (hu_str){s.p + s.n, 0};
         if (word.n == 0)
@@ -174,7 +174,17 @@ void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t w
             hu_out_text(out, " ");
             column++;
         }
-        column += hu_units_clip(out, word, room);
+        column += hu_units_clip(out, word, most);
         is_first = false;
     }
+}
+
+void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width)
+{
+    wrap(out, s, column, indent, width, width > indent ? width - indent : 1);
+}
+
+void hu_units_wrap_whole(hu_out *out, hu_str s, size_t column, size_t indent, size_t width)
+{
+    wrap(out, s, column, indent, width, SIZE_MAX);
 }

@@ -35,4 +35,7 @@ size_t hu_units_clip_file(hu_out *out, hu_str s, size_t width);
  */
 void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width);
 
+/* The same with whole words: a path or a command that is longer than a line is there to be copied. */
+void hu_units_wrap_whole(hu_out *out, hu_str s, size_t column, size_t indent, size_t width);
+
 #endif

@@ -33,14 +33,26 @@ static const char *arguments_of(unsigned takes)
     return takes == HU_NAMING_KERNELS ? "[:nvtx-name][:base|:mangled]" : takes == HU_NAMING_FORMS ? "[:base|:mangled]" : "";
 }
 
+/* Arguments that do not fit behind the title stand below it. */
+static void write_row(hu_out *out, const char *key, const char *title, const char *arguments)
+{
+    enum { KEY = 22, TITLE = KEY + 2 };
+    const bool fits = TITLE + strlen(title) + 2 + strlen(arguments) <= HU_TERMINAL_PLAIN;
+
+    hu_out_printf(out, "%-*s  %s", KEY, key, title);
+    if (arguments[0] && fits)
+        hu_out_printf(out, "  %s", arguments);
+    else if (arguments[0])
+        hu_out_printf(out, "\n%*s%s", TITLE, "", arguments);
+    hu_out_text(out, "\n");
+}
+
 static void write_list(hu_out *out)
 {
     for (size_t i = 0; i < hu_sums_n_reports; i++)
-        hu_out_printf(out, "%-22s  %-40s%s\n", hu_sums_reports[i].key, hu_sums_reports[i].title,
-                      arguments_of(hu_sums_reports[i].takes));
+        write_row(out, hu_sums_reports[i].key, hu_sums_reports[i].title, arguments_of(hu_sums_reports[i].takes));
     for (size_t i = 0; i < hu_sheet_n_reports; i++)
-        hu_out_printf(out, "%-22s  %-40s%s\n", hu_sheet_reports[i].key, hu_sheet_reports[i].title,
-                      arguments_of(hu_sheet_reports[i].takes));
+        write_row(out, hu_sheet_reports[i].key, hu_sheet_reports[i].title, arguments_of(hu_sheet_reports[i].takes));
 }
 
 /* The next name of a list; false at its end. */

@@ -8,12 +8,15 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 struct sigaction hu_command_sigpipe;
 
 void hu_command_say(const char *format, ...)
 {
+    static const char     who[] = "holdup: ";
     const struct timespec now = {0};
+    const size_t          width = hu_terminal_width_of_talk(STDERR_FILENO);
     char                  text[2048];
     va_list               args;
     sigset_t              pipe, before;
@@ -28,8 +31,11 @@ void hu_command_say(const char *format, ...)
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    hu_out_text(out, "holdup: ");
-    hu_units_clip(out, hu_str_of(text), sizeof text);
+    hu_out_text(out, who);
+    if (width)
+        hu_units_wrap_whole(out, hu_str_of(text), strlen(who), strlen(who), width);
+    else
+        hu_units_clip(out, hu_str_of(text), sizeof text);
     hu_out_text(out, "\n");
     hu_out_close(out, NULL);
     while (!sigismember(&before, SIGPIPE) && sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)

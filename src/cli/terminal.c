@@ -31,6 +31,11 @@ size_t hu_terminal_width(int fd, const char *path)
     return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col < MOST_TERMINAL ? size.ws_col : MOST_TERMINAL;
 }
 
+size_t hu_terminal_width_of_talk(int fd)
+{
+    return is_terminal(fd, NULL) ? hu_terminal_width(fd, NULL) : 0;
+}
+
 bool hu_terminal_has_color(int fd, const char *path, int when)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -14,6 +14,9 @@ enum { HU_TERMINAL_PLAIN = 80 }; /* columns where nobody says otherwise */
  */
 size_t hu_terminal_width(int fd, const char *path);
 
+/* The same of messages: 0 where `fd` is no terminal, because a line of a file or a pipe is looked for as a whole. */
+size_t hu_terminal_width_of_talk(int fd);
+
 /* `when` is an HU_COLOR_*.  Without a wish: on a terminal that can, unless $NO_COLOR is set. */
 bool hu_terminal_has_color(int fd, const char *path, int when);
 

@@ -170,5 +170,7 @@ void hu_nsys_text(const hu_nsys_report *r, hu_arena *scratch, hu_out *out)
     write_why(r, scratch, out);
     hu_out_printf(out, "\n%-*s", LABEL, "next");
     hu_nsys_next(r->sums, out);
-    hu_out_text(out, r->sums->sqlite.n ? "   (the export that nsys stats read)\n" : "\n");
+    if (r->sums->sqlite.n)
+        hu_out_printf(out, "\n%-*s(the export that nsys stats read)", LABEL, "");
+    hu_out_text(out, "\n");
 }

@@ -28,29 +28,36 @@ static void write_missing(hu_text_page *p)
         hu_text_hanging(p, line, 2);
 }
 
+enum { LEAST_NAME = 8, MOST_DEVICE = 32 }; /* columns */
+
 static void write_header(hu_text_page *p)
 {
     const hu_report *r = p->r;
     const hu_digest *d = hu_job_shown(r->job)->digest;
-    char             text[HU_UNIT_BYTES];
+    const hu_str     device = d->device.n            ? d->device
+                              : d->gpu_time.n_slices ? HU_STR("GPU")
+                              : hu_is_memory_only(d) ? HU_STR("memory only")
+                                                     : HU_STR("no GPU work");
+    char             text[HU_UNIT_BYTES], rank[64] = "";
+    size_t           behind, room;
 
+    if (r->job->n > 1)
+        snprintf(rank, sizeof rank,
+                 hu_is_memory_only(hu_job_shown(r->job)->digest) ? " · one of %zu snapshots" : " · slowest of %zu ranks",
+                 r->job->n);
+    else if (d->info.rank >= 0 && d->info.world_size > 1)
+        snprintf(rank, sizeof rank, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
+    behind = hu_units_width(device) < MOST_DEVICE ? hu_units_width(device) : MOST_DEVICE;
+    behind += hu_units_width(hu_str_of(rank)) + 3;
+    behind = behind < r->width / 2 ? r->width / 2 : behind; /* that much of the line, or what is there */
+    room = r->width > behind + LEAST_NAME ? r->width - behind : LEAST_NAME;
     hu_text_hang(p);
     hu_text_style(p, "1");
-    hu_units_clip_file(p->out, hu_str_base_name(d->info.file), r->width / 2);
+    hu_units_clip_file(p->out, hu_str_base_name(d->info.file), room);
     hu_text_style(p, "0");
-    if (r->job->n > 1)
-        hu_out_printf(
-            p->out, hu_is_memory_only(hu_job_shown(r->job)->digest) ? " · one of %zu snapshots" : " · slowest of %zu ranks",
-            r->job->n);
-    else if (d->info.rank >= 0 && d->info.world_size > 1)
-        hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
+    hu_out_text(p->out, rank);
     hu_out_text(p->out, " · ");
-    hu_units_clip(p->out,
-                  d->device.n            ? d->device
-                  : d->gpu_time.n_slices ? HU_STR("GPU")
-                  : hu_is_memory_only(d) ? HU_STR("memory only")
-                                         : HU_STR("no GPU work"),
-                  32);
+    hu_units_clip(p->out, device, MOST_DEVICE);
     hu_out_text(p->out, "\n");
     if (hu_digest_step_count(d)) {
         hu_units_time(text, d->steps.duration.mean);
