@@ -208,6 +208,31 @@ class Findings(Case):
         self.assertLess(found["gain_pct"], 1.7 * gain)
         self.assertIn("4 of 4", " ".join(found["evidence"]))
 
+    def waits_at_barriers(self) -> dict[int, int]:
+        """By thread, ns: barriers without the tasks that it ran there, and what the report must say of them."""
+        out: dict[int, int] = {}
+        tasks = [(t["tid"], t["ts"], t["ts"] + t["dur"]) for t in self.named("tasks")]
+        for b in self.named("barrier"):
+            ran = sum(max(0, min(b["ts"] + b["dur"], end) - max(b["ts"], begin)) for tid, begin, end in tasks if tid == b["tid"])
+            out[b["tid"]] = out.get(b["tid"], 0) + round(1e3 * (b["dur"] - ran)) - b["args"].get("work_ns", 0)
+        return out
+
+    def test_a_barrier_is_waiting_whoever_spins(self) -> None:
+        """Threads that spin there take a CPU, and threads that sleep there call the system: both wait for their team."""
+        for words, policy in ((("static", 2), "active"), (("static", 2), "passive"), (("barriers",), "active"), (("tasks",), "active")):
+            with self.subTest(words=words, policy=policy):
+                self.record(*words, options=("--sample", "none"), OMP_WAIT_POLICY=policy)
+                done = recorder.holdup("report", self.trace, "--json")
+                host = json.loads(done.stdout)["ranks"][0]["host_time"]
+                waits = self.waits_at_barriers()
+                self.assertAlmostEqual(host["openmp_wait_ns"], waits.pop(host["tid"]), delta=1000)
+                states = [v for k, v in host.items() if k.endswith("_ns") and not k.startswith(("task_", "process_", "job_")) and k != "step_ns"]
+                self.assertAlmostEqual(sum(states), host["step_ns"], delta=1000)
+                threads = {t["tid"]: t for t in host["threads"]}
+                for tid, ns in waits.items():
+                    self.assertGreaterEqual(threads[tid]["other_waits_ns"], ns - 1000)
+                    self.assertLessEqual(threads[tid]["running_ns"], threads[tid]["wall_ns"] - ns + 1000)
+
     def test_equal_work_is_no_case(self) -> None:
         self.record("even", 2, options=())
         self.assertIsNone(self.finding())

@@ -54,6 +54,7 @@ static const struct {
     [HU_TOPIC_PIPE] = {"the pipe", ALL & ~OF_CPUS, IS_WAIT},
     [HU_TOPIC_SLEEP] = {"the sleep", RULE(SLEEP) | RULE(POLLED_CHILD), IS_WAIT},
     [HU_TOPIC_CPU] = {"the waits for a CPU", OF_CPUS | RULE(GIL), IS_WAIT},
+    [HU_TOPIC_TEAM] = {"the barriers", RULE(IMBALANCE) | RULE(LOCK) | OF_CPUS, IS_WAIT},
     [HU_TOPIC_WAITS] = {"the waiting", ALL & ~RULE(STARVED), IS_WAIT},
 };
 
@@ -71,6 +72,8 @@ hu_topic hu_topic_of_state(hu_host_state state)
         return HU_TOPIC_PIPE;
     case HU_HOST_SLEEP:
         return HU_TOPIC_SLEEP;
+    case HU_STATE_TEAM:
+        return HU_TOPIC_TEAM;
     case HU_STATE_COMM:
         return HU_TOPIC_COMMUNICATION;
     case HU_STATE_STARVED:

@@ -25,6 +25,7 @@ typedef enum {
     HU_TOPIC_PIPE,
     HU_TOPIC_SLEEP,
     HU_TOPIC_CPU,   /* that it is runnable and has none */
+    HU_TOPIC_TEAM,  /* of OpenMP, at a barrier */
     HU_TOPIC_WAITS, /* for other threads, processes, locks, events: for whatever those do */
     HU_TOPIC_COUNT,
 } hu_topic;

@@ -6,6 +6,7 @@
  *
  *     communication        all time in it: libraries wait in it by asking again and again, and who only asks loses
  *                          nothing when another one has the processor
+ *     waits for its team   the same, at barriers of OpenMP
  *     waits for a CPU      runnable, else
  *     a class of calls     waiting in such a call; for files also running in it, because to copy from a file is to read it
  *     waits, not recorded  waiting in no recorded call
@@ -47,6 +48,8 @@ static hu_host_state state_of(hu_sched_state task, hu_within in, bool has_states
 {
     if (in == HU_WITHIN_COMM)
         return HU_STATE_COMM;
+    if (in == HU_WITHIN_TEAM)
+        return HU_STATE_TEAM;
     if (task == HU_THREAD_RUNNABLE)
         return HU_STATE_STARVED;
     if (in != HU_WITHIN_CODE)
@@ -333,6 +336,7 @@ const char *hu_host_state_words(unsigned state)
 {
     return state < HU_HOST_CLASS_COUNT ? hu_host_class_words(state)
            : state == HU_STATE_COMM    ? "communicates"
+           : state == HU_STATE_TEAM    ? "waits at barriers of OpenMP"
            : state == HU_STATE_STARVED ? "is runnable and waits for a CPU"
            : state == HU_STATE_BLOCKED ? "waits in calls that were not recorded"
            : state == HU_STATE_UNKNOWN ? "is in a state that was not recorded"

@@ -8,6 +8,7 @@
 /* What a thread does: a class of calls of the system (hu_host_class), or one of these. */
 typedef enum {
     HU_STATE_COMM = HU_HOST_CLASS_COUNT, /* MPI, and ranges of collectives */
+    HU_STATE_TEAM,                       /* at barriers of OpenMP, spinning or asleep */
     HU_STATE_STARVED,                    /* it could run, and has no processor */
     HU_STATE_BLOCKED,                    /* it waits, in no call that was recorded */
     HU_STATE_UNKNOWN,                    /* the scheduler's records were lost */

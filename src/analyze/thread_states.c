@@ -3,7 +3,8 @@
  *
  *     cell(state, call) = |state ∩ call ∩ windows|          running + runnable + waiting + unknown = |windows|
  *
- * Calls exclude each other: communication first (libraries wait in it by asking again and again), then by class, of which
+ * Calls exclude each other: barriers of OpenMP first, in which a library spins or calls what it likes, without what the thread
+ * ran of explicit tasks meanwhile; then communication (libraries wait in it by asking again and again), then by class, of which
  * only the outermost counts.
  *
  * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
@@ -93,6 +94,33 @@ static hu_within within_of(const hu_thread_asker *x, uint32_t i)
         (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
         return HU_WITHIN_COMM;
     return ask->s.kind[i] == HU_KIND_OS_CALL && !x->inner[i] ? (hu_within)hu_host_calls_class(ask, i) : HU_WITHIN_CODE;
+}
+
+/*
+ * When a thread waits at barriers of OpenMP, sorted and disjoint.  Of tasks that it ran at one only the sum may be known, and is
+ * then taken off the beginning.
+ */
+static bool collect_barriers(const hu_thread_asker *x, uint32_t track, hu_intervals *out)
+{
+    const hu_ask   *ask = x->ask;
+    const hu_track *note = x->notes[track] == HU_NONE ? NULL : &ask->tracks[x->notes[track]];
+    hu_intervals    waits = {0}, tasks = {0};
+
+    *out = (hu_intervals){0};
+    for (uint32_t k = 0; note && k < note->count; k++) {
+        const uint32_t       i = ask->order[note->first + k], at = ask->s.detail[i];
+        const hu_omp_detail *d = ask->s.kind[i] == HU_KIND_OPENMP && at != HU_NONE ? hu_trace_omp_detail(ask->trace, at)
+                                                                                   : NULL;
+        const int64_t        work_ns = d && d->what == HU_OMP_BARRIER && d->work_ns > 0 ? d->work_ns : 0;
+
+        if (d && d->what == HU_OMP_BARRIER && work_ns < ask->s.dur_ns[i] &&
+            !hu_intervals_add(ask->scratch, &waits, ask->s.start_ns[i] + work_ns, hu_ask_end(ask, i)))
+            return false;
+        if (d && d->what == HU_OMP_TASKS && !hu_intervals_add(ask->scratch, &tasks, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    return !waits.n || (hu_intervals_unite(ask->scratch, &waits) && hu_intervals_unite(ask->scratch, &tasks) &&
+                        hu_intervals_subtract(ask->scratch, &waits, &tasks, out));
 }
 
 enum { BLOCK = 1 << 15 /* slices that are looked at together: their sets stay in the cache */ };
@@ -334,14 +362,20 @@ bool hu_thread_has_states(const hu_thread_asker *x, uint32_t track)
 bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
 {
     hu_intervals     set[HU_THREAD_STATE_COUNT] = {{0}};
+    hu_intervals     barriers, at_barriers = {0}, rest = *windows;
     hu_thread_places p;
     int64_t          margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows), ran_ns;
     bool             is_row;
 
     *out = (hu_thread_states){0};
-    if (!collect_states(x, track, set) || !sweep_calls(x, track, windows, set, &p, &is_row) ||
-        (!is_row && !split_by_call(x, track, windows, set, &p)))
+    if (!collect_states(x, track, set) || !collect_barriers(x, track, &barriers) ||
+        (barriers.n && (!hu_intervals_intersect(x->ask->scratch, &barriers, windows, &at_barriers) ||
+                        !hu_intervals_subtract(x->ask->scratch, windows, &barriers, &rest))) ||
+        !sweep_calls(x, track, &rest, set, &p, &is_row) || (!is_row && !split_by_call(x, track, &rest, set, &p)))
         return false;
+    p.in_ns[HU_WITHIN_TEAM] = hu_intervals_length(&at_barriers);
+    for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++)
+        p.common_ns[s][HU_WITHIN_TEAM] = hu_intervals_common(&set[s], &at_barriers);
     if (x->source == HU_STATES_SWITCHES || x->source == HU_STATES_NONE || !hu_thread_has_states(x, track)) {
         fill_from_places(&p, out);
         return true;

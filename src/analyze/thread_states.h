@@ -7,7 +7,8 @@
 
 /* What a thread is inside of: a class of calls of the system (hu_host_class), or one of these. */
 typedef enum {
-    HU_WITHIN_COMM = HU_HOST_CLASS_COUNT, /* MPI, and ranges of collectives */
+    HU_WITHIN_TEAM = HU_HOST_CLASS_COUNT, /* a barrier of OpenMP, whatever is called to wait there */
+    HU_WITHIN_COMM,                       /* MPI, and ranges of collectives */
     HU_WITHIN_CODE,                       /* no call that was recorded */
     HU_WITHIN_COUNT,
 } hu_within;

@@ -107,8 +107,8 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call)
 
 hu_omp_what hu_producers_omp(hu_str name)
 {
-    static const char *const names[] = {"",      "parallel region",        "implicit task",
-                                        "tasks", "short parallel regions", "short implicit tasks"};
+    static const char *const names[] = {
+        "", "parallel region", "implicit task", "tasks", "short parallel regions", "short implicit tasks", "barrier"};
 
     for (size_t i = 1; i < HU_COUNT(names); i++)
         if (hu_str_equal(name, hu_str_of(names[i])))

@@ -142,6 +142,8 @@ static void phase(work *w, uint64_t arrived)
         released = end;
     if (released > arrived) {
         e = begin(w, "barrier", arrived);
+        if (w->more->b)
+            add_int(w, &e, HU_PF_WORK_NS, ns_of(w, w->more->b));
         write_until(w, &e, released);
     }
 }

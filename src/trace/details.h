@@ -131,6 +131,7 @@ typedef enum {
     HU_OMP_TASKS,          /* explicit tasks that it ran at a barrier */
     HU_OMP_SHORT_PARALLEL, /* regions that were over in no time, added up */
     HU_OMP_SHORT_TASK,     /* the same, of what threads did in them */
+    HU_OMP_BARRIER,        /* from its arrival to its release; work_ns: of explicit tasks that it ran there */
 } hu_omp_what;
 
 typedef struct {

@@ -139,7 +139,7 @@ static void write_main_thread(hu_page *p)
         {"c-idle", "sleeps", HU_HOST_SLEEP},                 {"c-idle", "polls", HU_HOST_POLL},
         {"c-set", "waits for other threads", HU_HOST_WAIT},  {"c-set", "waits for child processes", HU_HOST_CHILD},
         {"c-idle", "other system calls", HU_HOST_OTHER},     {"c-idle", "waits, not recorded", HU_STATE_BLOCKED},
-        {"c-rest", "not known", HU_STATE_UNKNOWN},
+        {"c-call", "waits at barriers of OpenMP", HU_STATE_TEAM}, {"c-rest", "not known", HU_STATE_UNKNOWN},
     };
     /* clang-format on */
     const hu_host_time *t = &p->d->host_time;

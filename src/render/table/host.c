@@ -19,6 +19,7 @@ STATE(waits, HU_HOST_WAIT)
 STATE(child, HU_HOST_CHILD)
 STATE(other, HU_HOST_OTHER)
 STATE(comm, HU_STATE_COMM)
+STATE(team, HU_STATE_TEAM)
 STATE(starved, HU_STATE_STARVED)
 STATE(blocked, HU_STATE_BLOCKED)
 STATE(lost, HU_STATE_UNKNOWN)
@@ -82,6 +83,8 @@ static const hu_column facts[] = {
      .help = "Time in which the thread is runnable and waits for a CPU."},
     {"communication_ns", "MPI and collectives", HU_CELL_NS, 0, NULL, comm,
      .help = "Time in MPI calls and in ranges of collectives."},
+    {"openmp_wait_ns", "waiting at barriers of OpenMP", HU_CELL_NS, 0, NULL, team,
+     .help = "Time at barriers of OpenMP, spinning or asleep, without the explicit tasks that the thread ran there."},
     {"file_read_ns", "reading files", HU_CELL_NS, 0, NULL, reads,
      .help = "Time in calls that read files."},
     {"file_write_ns", "writing files", HU_CELL_NS, 0, NULL, writes,
