@@ -123,21 +123,35 @@ static const char FIX_THREADS[] =
     "more threads that load, as far as there are CPUs, or a faster one: smaller files, a faster decoder, data decoded "
     "beforehand";
 
+static const char FIX_WAITING_THREADS[] =
+    "more threads that load: they wait for most of their time and need no CPU for that; or ask for several batches at a time";
+
 bool hu_gate_data(const hu_scene *c, hu_hint *h)
 {
+    const hu_calibration *cal = &c->s->graph.calibration;
     const hu_ns_per_step  wait = hu_scene_node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
     const hu_step_time   *t = hu_digest_step_time(c->d);
     const hu_loader_kinds kinds = hu_names_loaders(c->s->ask.trace);
-    const bool            has_thread = c->s->graph.calibration.has_loader_thread;
+    const bool            has_thread = cal->has_loader_thread;
+    char                  priced[80] = "";
 
     if (!hu_scene_is_much(c, wait))
         return false;
-    h->fix = kinds.has_workers && !kinds.in_process ? FIX_WORKERS : has_thread ? FIX_THREADS : NULL;
-    hu_hint_say(h, "The main thread spends %s in the data loader%s.", hu_scene_share(c, wait).t,
+    if (cal->loader_threads)
+        snprintf(priced, sizeof priced, ". The price is that of %lld such threads in place of %lld",
+                 (long long)hu_edit_loader_threads(&c->s->graph), (long long)cal->loader_threads);
+    else if (kinds.has_workers && !kinds.in_process)
+        snprintf(priced, sizeof priced, ". The price is that of twice as many");
+    h->fix = kinds.has_workers && !kinds.in_process ? FIX_WORKERS
+             : !has_thread                          ? NULL
+             : cal->loaders_wait                    ? FIX_WAITING_THREADS
+                                                    : FIX_THREADS;
+    hu_hint_say(h, "The main thread spends %s in the data loader%s%s.", hu_scene_share(c, wait).t,
                 kinds.in_process    ? ", which loads in the main process (num_workers=0)"
                 : kinds.has_workers ? " although it has worker processes"
                 : has_thread        ? ": it waits for a thread that makes batches at its own pace"
-                                    : "");
+                                    : "",
+                priced);
     /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
     if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
         hu_hint_show(h, "the GPU is idle for %s while the host waits there",

@@ -17,10 +17,17 @@ bool hu_loader_is_range(hu_str name)
 
 void hu_loader_doubt(const hu_scene *c, hu_hint *h, bool has_workers)
 {
-    const int64_t cpus = c->d->info.cpus;
+    const hu_calibration *cal = &c->s->graph.calibration;
+    const int64_t         cpus = c->d->info.cpus;
 
     if (hu_edit_loader_waits(&c->s->graph))
         return;
+    if (cal->loaders_wait && cal->loader_threads) {
+        h->may_gain_half = true;
+        hu_hint_show(
+            h, "threads that wait need no CPU; but what they wait for may serve one at a time, and then more gain less");
+        return;
+    }
     h->may_gain_nothing = c->d->gpu_time.n_slices == 0;
     h->may_gain_half = !h->may_gain_nothing && (cpus == 0 || has_workers);
     if (cpus == 0)

@@ -127,8 +127,10 @@ static size_t edit_copy(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             const int64_t pinned = pinned_ns(f, i);
 
             c->op[i] = c->op[i] < pinned ? c->op[i] : pinned;
-        } else if (hu_str_has(name, HU_STR("Pinned"))) {
-            c->op_flags[i] |= HU_EDIT_DETACHED; /* of the next step's batch, on a stream of its own; bound.h has the link */
+        } else if (hu_str_has(name, HU_STR("Pinned")) || hu_str_has(name, HU_STR("(write "))) {
+            /* of the next step's batch, on a stream of its own, or of OpenCL on a queue of its own, whatever memory it is
+               from; bound.h has the link */
+            c->op_flags[i] |= HU_EDIT_DETACHED;
         }
         if (!g->op[i].has_launch)
             continue;

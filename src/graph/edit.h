@@ -156,6 +156,13 @@ bool hu_edit_is_small_message(const hu_graph *g, uint32_t op);
 /* Does the data loader wait for most of its time, in calls that were recorded?  Then its workers need no CPUs. */
 bool hu_edit_loader_waits(const hu_graph *g);
 
+enum {
+    HU_EDIT_LOADERS = 4
+}; /* workers or threads that a loader usually gets, where it needs no CPUs for them, or has them */
+
+/* How many threads that make batches the usual fix leaves: of known ones, else 0. */
+int64_t hu_edit_loader_threads(const hu_graph *g);
+
 /* "data", "kernel" …; and the sentence for --list-edits. */
 const char *hu_edit_word(hu_edit_kind kind);
 const char *hu_edit_about(hu_edit_kind kind);

@@ -193,6 +193,13 @@ bool hu_edit_loader_waits(const hu_graph *g)
     return waits > MOSTLY * all;
 }
 
+int64_t hu_edit_loader_threads(const hu_graph *g)
+{
+    const int64_t now = g->calibration.loader_threads;
+
+    return g->calibration.loaders_wait && 2 * now < HU_EDIT_LOADERS ? (now ? HU_EDIT_LOADERS : 0) : 2 * now;
+}
+
 /* What nodes of a lane have in common with sorted intervals. */
 static void add_common(const hu_graph *g, uint32_t lane, const hu_intervals *own, int64_t *of_node)
 {

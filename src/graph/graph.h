@@ -131,6 +131,8 @@ typedef struct {
     int64_t inferred, frozen, unlaunched, event_links, wait_links;
     int64_t loader_waits;      /* for workers of the data loader, too few or too irregular to tell their pace */
     bool    has_loader_thread; /* a thread of the program makes the batches, at its own pace (loaders.c) */
+    int64_t loader_threads;    /* how many such; 0: unknown */
+    bool    loaders_wait;      /* for most of their time, for files, a network or a sleep: more of them need no CPU */
 } hu_calibration;
 
 /* What the edit of one finding did to the costs of this rank (effect.h), for replays of several ranks. */

@@ -17,7 +17,7 @@ hu_graph *hu_graph_unpack(hu_str bytes, hu_arena *arena, hu_error *err);
     F(T, I64S, launch_ns) F(T, I64, gap_ns) F(T, I64, most_gap_ns) F(T, BOOL, is_gap_seen) F(T, I64, event_ns) \
     F(T, I64S, call_ns) F(T, I64, queue) F(T, I64, ops) F(T, I64, local) F(T, I64, inferred) F(T, I64, frozen) \
     F(T, I64, unlaunched) F(T, I64, event_links) F(T, I64, wait_links) F(T, I64, loader_waits) \
-    F(T, BOOL, has_loader_thread)
+    F(T, BOOL, has_loader_thread) F(T, I64, loader_threads) F(T, BOOL, loaders_wait)
 /* clang-format on */
 
 #endif

@@ -13,7 +13,9 @@
  * Waits that are too few or too irregular for a pace are counted: that workers could keep up with a faster host is then not
  * known (hu_calibration.loader_waits).
  */
+#include "analyze/host_calls.h"
 #include "analyze/names.h"
+#include "analyze/thread_states.h"
 #include "analyze/wakes.h"
 #include "base/sort.h"
 #include "graph/build.h"
@@ -21,6 +23,7 @@
 enum { LEAST_WAIT_NS = 200000, FEWEST_WAITS = 3, REGULAR = 2, RARE = 10 };
 
 static const double FEW_TIMES = 3; /* the shortest fetch: longer ones waited */
+static const double MOSTLY = 0.8;  /* of its life, that a thread waits: it needs a CPU now and then */
 
 typedef struct {
     int64_t  length_ns;
@@ -93,15 +96,14 @@ static bool find_rhythm(hu_arena *scratch, const fetches *waits, size_t *most)
  * ends the waits for batches, and never waits for the main thread itself.  One that does works on demand, or is the faster
  * side.  Where nothing runs on a device, such waits are followed one by one (wakes.c).
  */
-static bool find_maker(const hu_building *b, uint32_t main_track, const fetches *waits, bool *out)
+static bool find_maker(const hu_building *b, uint32_t main_track, const fetches *waits, uint8_t *makes, bool *out)
 {
     const hu_ask *ask = b->ask;
     hu_wakes      wakes;
-    uint8_t      *makes = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, 1);
     size_t        n = 0, at = 0;
 
     *out = false;
-    if (!makes || !hu_wakes_find(ask, ask->scratch, ask->scratch, &wakes))
+    if (!hu_wakes_find(ask, ask->scratch, ask->scratch, &wakes))
         return false;
     for (size_t i = 0; i < wakes.n; i++) {
         const hu_woken *w = &wakes.at[i];
@@ -122,6 +124,36 @@ static bool find_maker(const hu_building *b, uint32_t main_track, const fetches 
     for (size_t i = 0; i < wakes.n; i++)
         if (makes[ask->s.track[wakes.at[i].slice]] && wakes.at[i].waker == main_track)
             *out = false;
+    return true;
+}
+
+/* How many threads make batches, and whether they wait for most of their lives, in calls that others can wait in, too. */
+static bool judge_makers(const hu_building *b, const uint8_t *makes)
+{
+    const unsigned WAITS = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FSYNC | 1u << HU_HOST_NETWORK | 1u << HU_HOST_SLEEP;
+    const hu_ask  *ask = b->ask;
+    int64_t        wait_ns = 0, life_ns = 0;
+
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        const hu_interval life = makes[t] ? hu_thread_life(ask->trace, t) : (hu_interval){0};
+        hu_intervals      waits = {0};
+
+        if (!makes[t])
+            continue;
+        for (uint32_t k = 0; k < ask->tracks[t].count; k++) {
+            const uint32_t i = ask->order[ask->tracks[t].first + k];
+
+            if (ask->s.kind[i] == HU_KIND_OS_CALL && WAITS >> hu_host_calls_class(ask, i) & 1 &&
+                !hu_intervals_add(ask->scratch, &waits, ask->s.start_ns[i], hu_ask_end(ask, i)))
+                return false;
+        }
+        if (!hu_intervals_unite(ask->scratch, &waits))
+            return false;
+        b->g->calibration.loader_threads++;
+        wait_ns += hu_intervals_length(&waits);
+        life_ns += life.end_ns - life.start_ns;
+    }
+    b->g->calibration.loaders_wait = (double)wait_ns > MOSTLY * (double)life_ns;
     return true;
 }
 
@@ -167,19 +199,22 @@ int hu_build_loaders(hu_building *b, hu_error *err)
 {
     const hu_loader_kinds kinds = hu_names_loaders(b->ask->trace);
     bool                  has_maker = kinds.has_workers;
+    uint8_t              *makes = hu_arena_calloc(b->ask->scratch, b->ask->n_tracks + 1, 1);
     hu_lane_nodes         l;
     fetches               all = {0}, waits = {0};
     size_t                most;
 
     if (kinds.in_process || (!kinds.has_workers && b->ask->n_work == 0))
         return 0;
-    if (!hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &all) || !keep_waits(b->ask->scratch, &all, &waits) ||
-        (!has_maker && !find_maker(b, hu_graph_main_track(b->g), &waits, &has_maker)) ||
+    if (!makes || !hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &all) || !keep_waits(b->ask->scratch, &all, &waits) ||
+        (!has_maker && !find_maker(b, hu_graph_main_track(b->g), &waits, makes, &has_maker)) ||
         !find_rhythm(b->ask->scratch, &waits, &most))
         return hu_fail_memory(err);
     if (!has_maker)
         return 0;
     b->g->calibration.has_loader_thread = !kinds.has_workers;
+    if (!kinds.has_workers && !judge_makers(b, makes))
+        return hu_fail_memory(err);
     if (most == 0) {
         b->g->calibration.loader_waits = (int64_t)waits.n;
         return 0;

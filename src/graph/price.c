@@ -14,7 +14,7 @@
 #include "analyze/names.h"
 #include "graph/bound.h"
 
-enum { RESAMPLES = 200, LOADER_WORKERS = 4 /* where there are CPUs for them */ };
+enum { RESAMPLES = 200 };
 
 static const double BACKLOG = 0.1;      /* of the launches that wait for room */
 static const double FLOOR_POINTS = 0.3; /* half of an interval is never below this */
@@ -412,16 +412,18 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 /*
  * With k workers a batch is ready every L / k, where one takes L to load; the wait is what the rest of the step does not
  * hide.  A loader in the main process shows L itself.  One with workers shows only what they could not hide, and then the
- * fix is taken to double them.
+ * fix is taken to double them; threads that wait need no CPU, and become as many as a loader usually gets.
  */
 static double loader_factor(const hu_pricer *p, double before_ns, double free_ns)
 {
     const int64_t cpus = hu_trace_get_info(p->g->ask->trace)->cpus;
-    const bool    few = cpus > 0 && cpus <= LOADER_WORKERS && !hu_edit_loader_waits(p->g);
-    const int     most = few ? (int)cpus - 1 : LOADER_WORKERS;
+    const bool    few = cpus > 0 && cpus <= HU_EDIT_LOADERS && !hu_edit_loader_waits(p->g);
+    const int     most = few ? (int)cpus - 1 : HU_EDIT_LOADERS;
     const double  wait = before_ns - free_ns;
     const bool    workers = hu_names_loaders(p->g->ask->trace).has_workers || p->g->calibration.has_loader_thread;
-    const double  left = workers ? fmax(0, before_ns / 2 - free_ns) : fmax(0, wait / fmax(most, 1) - free_ns);
+    const int64_t now = p->g->calibration.loader_threads, then = hu_edit_loader_threads(p->g);
+    const double  share = now > 0 ? (double)now / (double)then : 0.5;
+    const double  left = workers ? fmax(0, before_ns * share - free_ns) : fmax(0, wait / fmax(most, 1) - free_ns);
 
     if (most == 0) /* on the only CPU, a worker takes the time of what it loads for */
         return 1;
