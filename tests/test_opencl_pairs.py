@@ -11,7 +11,7 @@ from tests.pairs import measure
 from tests.program import EXE, skip_loudly
 
 POINTS = 8.0        # recorded, and measured, next to other work
-MISSED = {"loader-waits": "price", "two-queues": "name", "tiny-kernels": "name"}     # docs/accuracy.md says why
+MISSED: dict[str, str] = {}     # pair -> "name" or "price": docs/accuracy.md says why
 BLAMED = ("copy-bound", "data-loading", "io-stall", "sleep", "poor-overlap", "allocator", "python-gc", "lock-contention")     # what no load of the machine makes true
 WIDE_PCT = 15.0     # recorded next to other tests: what a null may be promised, and what a cause must be allowed
 

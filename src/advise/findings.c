@@ -20,6 +20,7 @@
 #include "advise/go_found.h"
 #include "advise/go_words.h"
 #include "advise/lone_work.h"
+#include "advise/many_commands.h"
 #include "advise/opencl_words.h"
 #include "advise/phase_price.h"
 #include "advise/say.h"
@@ -574,6 +575,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
             hu_sleepers_doubt(&scene, &hint, &price);
         doubt_overlap(s, edit.kind, &hint, &price);
         widen(&s->graph, edit.kind, &hint, &price);
+        if (r == HU_RULE_LAUNCH_BOUND)
+            hu_many_commands_widen(&scene, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
         /* operators on the CPU get faster without the cause, and by how much no replay knows (price.c) */
         hint.is_likely |= s->graph.n_ops == 0 && d->health.kinds[HU_KIND_CPU_OP] > 0;

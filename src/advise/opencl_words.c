@@ -16,8 +16,8 @@ static const struct {
                             "a faster device"},
     {HU_RULE_BANDWIDTH_BOUND, "one kernel instead of several that pass their data through global memory"},
     {HU_RULE_LAUNCH_BOUND,
-     "fewer and larger kernels: more work-items in each, several steps in one kernel; enqueue ahead and "
-     "wait by events, not after each kernel"},
+     "fewer and larger commands: more work-items in each kernel, several steps in one kernel, one copy for many; enqueue "
+     "ahead and wait by events, not after each command"},
     {HU_RULE_HOST_WORK, "move it out of the step, into another thread, or do it while the device works: enqueue, clFlush, "
                         "then compute on the host, then wait"},
     {HU_RULE_UNRECORDED, "holdup run with osrt and cpu in --trace names files, locks, sleep and hot functions; ranges of "
