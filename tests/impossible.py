@@ -181,7 +181,7 @@ def the_verdict_is_the_first_finding(report: Report) -> Complaints:
         yield f"the verdict promises {promise[0]}, and no finding has a gain"
     elif promise and abs(float(promise[1] or promise[2]) - priced[0]["gain_pct"]) > 0.6:
         yield f"the verdict promises {promise[0]}, the first finding {priced[0]['id']} {priced[0]['gain_pct']} %"
-    if re.search(r"(?<!has )no (single )?fix (we|that)|nothing (else )?(that|holds)", text, re.I) and priced and priced[0]["gain_pct"] >= 3:
+    if re.search(r"no (single )?fix (we|that)|nothing (else )?(that|holds)", text, re.I) and priced and priced[0]["gain_pct"] >= 3:
         yield f"the verdict knows no fix, and {priced[0]['id']} gains {priced[0]['gain_pct']} %"
     if "not the host" in text and priced and priced[0]["id"] in ("launch-bound", "host-sync", "data-loading", "python-gc"):
         yield f"the verdict: not the host; the first finding: {priced[0]['id']}"

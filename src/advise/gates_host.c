@@ -124,7 +124,8 @@ static const char FIX_THREADS[] =
     "beforehand";
 
 static const char FIX_WAITING_THREADS[] =
-    "more threads that load: they wait for most of their time and need no CPU for that; or ask for several batches at a time";
+    "more threads that load: they wait for most of their time and need no CPU for that; or ask for several batches at a "
+    "time";
 
 bool hu_gate_data(const hu_scene *c, hu_hint *h)
 {

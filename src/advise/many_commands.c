@@ -4,7 +4,8 @@
  * A driver's thread that takes a command off its queue needs a lock that the thread which enqueues has as often as there are
  * commands.  No record names that wait, so the replay keeps it (frozen); but who enqueues one command for a thousand has
  * a thousandth of these meetings.  How many of them cost something differs from run to run: no point is given, and the
- * interval goes from nothing to a step that holds the device's work alone.  Measured on PoCL 3.1: docs/accuracy.md, tiny-kernels and small-writes.
+ * interval goes from nothing to a step that holds the device's work alone.  Measured on PoCL 3.1: docs/accuracy.md,
+ * tiny-kernels and small-writes.
  */
 #include "advise/many_commands.h"
 

@@ -151,7 +151,7 @@ hu_topic_words hu_topic_say(hu_named named, const hu_findings *f)
         return said;
     if (hu_topic_has(named.topic, first->rule)) {
         if (is & IS_WAIT && named.share >= LEAST_WAIT && most_saved(named.topic, f) < 100 * named.share * MOSTLY_LEFT)
-            snprintf(said.t, sizeof said.t, " Most of %s has no fix that %s.", noun, where);
+            snprintf(said.t, sizeof said.t, " Fixes that %s leave most of %s.", where, noun);
         return said;
     }
     own = find_own(named.topic, f);

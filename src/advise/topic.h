@@ -52,7 +52,7 @@ typedef struct {
  */
 hu_topic_words hu_topic_say(hu_named named, const hu_findings *f);
 
-/* Behind the first fix, where that is for something else and saves more than all else takes: "; it shortens …, too" or "". */
+/* Behind the first fix, where that is for something else and saves more than all else takes: "; it shortens …, too"; "". */
 hu_topic_words hu_topic_say_more(hu_named named, const hu_findings *f);
 
 #endif

@@ -3,9 +3,9 @@
  *
  *     cell(state, call) = |state ∩ call ∩ windows|          running + runnable + waiting + unknown = |windows|
  *
- * Calls exclude each other: barriers of OpenMP first, in which a library spins or calls what it likes, without what the thread
- * ran of explicit tasks meanwhile; then communication (libraries wait in it by asking again and again), then by class, of which
- * only the outermost counts.
+ * Calls exclude each other: barriers of OpenMP first, in which a library spins or calls what it likes, without what the
+ * thread ran of explicit tasks meanwhile; then communication (libraries wait in it by asking again and again), then by
+ * class, of which only the outermost counts.
  *
  * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
  * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads
@@ -97,8 +97,8 @@ static hu_within within_of(const hu_thread_asker *x, uint32_t i)
 }
 
 /*
- * When a thread waits at barriers of OpenMP, sorted and disjoint.  Of tasks that it ran at one only the sum may be known, and is
- * then taken off the beginning.
+ * When a thread waits at barriers of OpenMP, sorted and disjoint.  Of tasks that it ran at one only the sum may be known,
+ * and is then taken off the beginning.
  */
 static bool collect_barriers(const hu_thread_asker *x, uint32_t track, hu_intervals *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * helper_thread.h - the life of a thread of ours in the program: it looks HU_HELPER_LOOKS times a second, and when it is woken.
+ * helper_thread.h - the life of a thread of ours in the program: it looks HU_HELPER_LOOKS times a second, and when woken.
  *
- * It begins once a process, detached, with all signals blocked, and nothing that it calls is recorded.  No function here takes a
- * lock.  Start, wake and end may come from any thread of the program; `end` from a signal handler, too.
+ * It begins once a process, detached, with all signals blocked, and nothing that it calls is recorded.  No function here
+ * takes a lock.  Start, wake and end may come from any thread of the program; `end` from a signal handler, too.
  */
 #ifndef HU_INJECT_HELPER_THREAD_H
 #define HU_INJECT_HELPER_THREAD_H

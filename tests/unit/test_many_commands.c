@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_many_commands.c - thousands of short commands with pauses that nothing explains: the bound is all but the device's work. */
+ * test_many_commands.c - thousands of short commands, pauses that nothing explains: all but the device's work may go. */
 #include "testing.h"
 
 #include "advise/many_commands.h"

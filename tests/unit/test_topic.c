@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_topic.c - a verdict says so where its first fix is for something else than what takes longest, or leaves most of it. */
+ * test_topic.c - a verdict says where its first fix is for something else than what takes longest, or leaves most. */
 #include "testing.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static void what_most_of_a_wait_keeps_is_said(void **state)
     hu_findings    f = {.n = 1, .at = {finding(HU_RULE_IO_STALL, 1.9, 2.2, 2.6)}};
 
     (void)state;
-    assert_string_equal(hu_topic_say(wait, &f).t, " Most of the waiting has no fix that we can simulate.");
+    assert_string_equal(hu_topic_say(wait, &f).t, " Fixes that we can simulate leave most of the waiting.");
     assert_string_equal(hu_topic_say((hu_named){.topic = HU_TOPIC_WAITS, .share = 0.05}, &f).t, "");
     f.ladder[0] = (hu_rung){HU_RULE_IO_STALL, 100, 97.8};
     f.ladder[1] = (hu_rung){HU_RULE_LOCK, 97.8, 50};

@@ -86,8 +86,8 @@ static void host_bars(hu_text_page *p, const hu_host_time *t)
         [HU_HOST_FSYNC] = "waits for disk", [HU_HOST_NETWORK] = "network", [HU_HOST_PIPE] = "waits on a pipe",
         [HU_HOST_LOCK] = "waits for locks", [HU_HOST_SLEEP] = "sleeps", [HU_HOST_POLL] = "polls",
         [HU_HOST_WAIT] = "other threads", [HU_HOST_CHILD] = "child processes", [HU_HOST_OTHER] = "other calls",
-        [HU_STATE_COMM] = "communicates", [HU_STATE_TEAM] = "OpenMP barriers", [HU_STATE_STARVED] = "waits for a CPU", [HU_STATE_RUNS] = "runs",
-        [HU_STATE_BLOCKED] = "waits unrecorded", [HU_STATE_UNKNOWN] = "not known",
+        [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "waits for a CPU", [HU_STATE_RUNS] = "runs",
+        [HU_STATE_TEAM] = "OpenMP barriers", [HU_STATE_BLOCKED] = "waits unrecorded", [HU_STATE_UNKNOWN] = "not known",
     };
     /* clang-format on */
     char name[64];
