@@ -28,7 +28,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
 }
 
-hu_str hu_files_text(int folder, const char *name, char *text, size_t room)
+size_t hu_files_bytes(int folder, const char *name, char *bytes, size_t room)
 {
     const int fd = openat(folder, name, READ_FLAGS);
     size_t    n = 0;
@@ -36,15 +36,22 @@ hu_str hu_files_text(int folder, const char *name, char *text, size_t room)
     int       why;
 
     if (fd < 0)
-        return (hu_str){text, 0};
-    while (n < room && (got = read(fd, text + n, room - n)) > 0)
+        return 0;
+    while (n < room && (got = read(fd, bytes + n, room - n)) > 0)
         n += (size_t)got;
     why = got < 0 ? errno : ENODATA;
     close(fd);
-    while (n && is_blank(text[n - 1]))
-        n--;
     if (n == 0)
         errno = why;
+    return n;
+}
+
+hu_str hu_files_text(int folder, const char *name, char *text, size_t room)
+{
+    size_t n = hu_files_bytes(folder, name, text, room);
+
+    while (n && is_blank(text[n - 1]))
+        n--;
     return (hu_str){text, n};
 }
 

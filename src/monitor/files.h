@@ -23,6 +23,9 @@ int hu_files_folder(int folder, const char *name);
 /* The text, at most `room` bytes of it, without blanks and newlines at its end; n is 0 where there is none (then errno says why). */
 hu_str hu_files_text(int folder, const char *name, char *text, size_t room);
 
+/* The same for bytes that are no text; 0: there are none. */
+size_t hu_files_bytes(int folder, const char *name, char *bytes, size_t room);
+
 /* The whole file as a number, decimal or (0x…) hexadecimal; false (and *out untouched) where it is none. */
 bool hu_files_number(int folder, const char *name, uint64_t *out);
 bool hu_files_signed(int folder, const char *name, int64_t *out);

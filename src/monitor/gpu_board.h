@@ -54,8 +54,17 @@ typedef struct {
 hu_gpu_board *hu_gpu_board_new(void);
 void          hu_gpu_board_free(hu_gpu_board *b);
 
+/* The time of now in the clock of at_ns. */
+int64_t hu_gpu_board_now(void);
+
 /* Replaces the state.  One process only. */
 void hu_gpu_board_write(hu_gpu_board *b, const hu_board_state *state);
+
+/*
+ * Replaces the rows of one vendor and leaves the others, for a sampler that has a source for each; at_ns is of the whole
+ * state.  Rows for which there is no room are left out.  One process only.
+ */
+void hu_gpu_board_write_vendor(hu_gpu_board *b, hu_gpu_vendor vendor, const hu_board_gpu *gpu, uint32_t n, int64_t at_ns);
 
 /* A copy that nobody wrote to meanwhile.  False: the writer does not end (it was killed in the middle). */
 bool hu_gpu_board_read(hu_gpu_board *b, hu_board_state *out);

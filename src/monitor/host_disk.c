@@ -28,6 +28,13 @@ typedef struct {
     mount_place mounts[MOUNTS_MOST];
 } host_disk;
 
+/* Of process 1 where the root is another one: then the paths of this process lead elsewhere. */
+static bool open_mounts(const host_disk *h, hu_lines *lines)
+{
+    return (h->root[0] && hu_lines_open(lines, h->folder.fd, "proc/1/mountinfo")) ||
+           hu_lines_open(lines, h->folder.fd, "proc/self/mountinfo");
+}
+
 static bool host_disk_open(const hu_source_options *options, void **state, hu_readings *out)
 {
     host_disk *h;
@@ -185,6 +192,17 @@ static bool is_reached(const host_disk *h, uint64_t id)
     return false; /* a circle */
 }
 
+/* Where kernels and containers mount small ones of their own that nobody fills; /dev/shm is none of them. */
+static bool is_plumbing(hu_str point)
+{
+    static const char *const folders[] = {"/sys/", "/proc/", "/run/credentials/"};
+
+    for (size_t i = 0; i < HU_COUNT(folders); i++)
+        if (hu_str_starts(point, hu_str_of(folders[i])))
+            return true;
+    return false;
+}
+
 static bool is_read_only(hu_str options)
 {
     while (options.n)
@@ -223,19 +241,20 @@ static void put_filesystems(host_disk *h, hu_readings *out)
     mount_line m;
 
     h->n = 0;
-    if (!hu_lines_open(&lines, h->folder.fd, "proc/self/mountinfo"))
+    if (!open_mounts(h, &lines))
         return;
     while (h->n < MOUNTS_MOST && hu_lines_next(&lines, &line))
         if (parse_mount(line, &m))
             h->mounts[h->n++] = (mount_place){m.id, m.parent,
                                               is_harmless_type(m.type) || hu_str_equal(m.point, HU_STR("/"))};
     hu_lines_close(&lines);
-    if (!hu_lines_open(&lines, h->folder.fd, "proc/self/mountinfo"))
+    if (!open_mounts(h, &lines))
         return;
     while (n_seen < FILESYSTEMS_MOST && hu_lines_next(&lines, &line)) {
         bool is_new = true;
 
-        if (!parse_mount(line, &m) || !is_local_type(m.type) || m.device.n >= sizeof *seen || !is_reached(h, m.id))
+        if (!parse_mount(line, &m) || !is_local_type(m.type) || is_plumbing(m.point) || m.device.n >= sizeof *seen ||
+            !is_reached(h, m.id))
             continue;
         for (size_t i = 0; i < n_seen && is_new; i++)
             is_new = !hu_str_equal(m.device, hu_str_of(seen[i]));

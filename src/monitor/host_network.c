@@ -2,6 +2,7 @@
  * host_network.c - a source: physical network interfaces (/proc/net/dev, /sys/class/net) and what TCP had to send again.
  *
  * An interface is physical if it has a device.  Where none has, as in a container, all but the loopback are shown.
+ * The interfaces are those of process 1, which are the node's (or the container's), whatever network this program is in.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@ enum { DEVICES_MOST = 64, NAME_ROOM = 32, FIELDS = 16 };
 static bool host_network_open(const hu_source_options *options, void **state, hu_readings *out)
 {
     (void)out;
-    return hu_folder_open(options->root, ".", "proc/net/dev", state);
+    return hu_folder_open(options->root, ".", "proc/1/net/dev", state) ||
+           hu_folder_open(options->root, ".", "proc/net/dev", state);
 }
 
 /* What /sys/class/net says of it; the speed is -1 or cannot be read where there is no link. */
@@ -70,7 +72,7 @@ static int put_devices(const hu_folder *h, bool only_physical, hu_readings *out)
     hu_str   line;
     int      n = 0;
 
-    if (!hu_lines_open(&lines, h->fd, "proc/net/dev"))
+    if (!hu_lines_open(&lines, h->fd, "proc/1/net/dev") && !hu_lines_open(&lines, h->fd, "proc/net/dev"))
         return -1;
     while (n < DEVICES_MOST && hu_lines_next(&lines, &line)) {
         const hu_str front = hu_str_has(line, HU_STR(":")) ? hu_cut(&line, ':') : (hu_str){0};
@@ -94,7 +96,7 @@ static void put_tcp(const hu_folder *h, hu_readings *out)
     hu_str   line;
     char     names[1024] = "";
 
-    if (!hu_lines_open(&lines, h->fd, "proc/net/snmp"))
+    if (!hu_lines_open(&lines, h->fd, "proc/1/net/snmp") && !hu_lines_open(&lines, h->fd, "proc/net/snmp"))
         return;
     while (hu_lines_next(&lines, &line)) {
         hu_str key = {names, strlen(names)}, rest = line;

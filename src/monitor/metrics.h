@@ -11,14 +11,16 @@
 #include <stddef.h>
 
 #include "monitor/metrics_gpu.h"
+#include "monitor/metrics_gpu_other.h"
 #include "monitor/metrics_host.h"
 #include "monitor/metrics_job.h"
 #include "monitor/metrics_self.h"
 
-#define HU_METRICS(M) \
-    HU_METRICS_GPU(M) \
-    HU_METRICS_HOST(M) \
-    HU_METRICS_JOB(M) \
+#define HU_METRICS(M)       \
+    HU_METRICS_GPU(M)       \
+    HU_METRICS_GPU_OTHER(M) \
+    HU_METRICS_HOST(M)      \
+    HU_METRICS_JOB(M)       \
     HU_METRICS_SELF(M)
 
 typedef enum {

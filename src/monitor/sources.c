@@ -2,8 +2,9 @@
  * sources.c - the table of sources; a new one is a file and a row here. */
 #include "monitor/source.h"
 
-extern const hu_source hu_source_cgroup_limits, hu_source_host_clock, hu_source_host_cpu, hu_source_host_disk,
-    hu_source_host_memory, hu_source_host_network, hu_source_host_power, hu_source_host_pressure, hu_source_infiniband;
+extern const hu_source hu_source_amd, hu_source_cgroup_limits, hu_source_host_clock, hu_source_host_cpu, hu_source_host_disk,
+    hu_source_host_memory, hu_source_host_network, hu_source_host_power, hu_source_host_pressure, hu_source_infiniband,
+    hu_source_intel;
 
 const hu_source *const hu_sources[] = {
     &hu_source_host_cpu,      &hu_source_host_memory,
