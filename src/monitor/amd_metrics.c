@@ -31,7 +31,7 @@ static const layout layouts[] = {
     {1, 5, 328, 4, 6, 10, 12, 14, 56, 80, 82, 120, NONE, NONE},
     {1, 6, 1664, 4, 6, 10, 12, 14, 16, 60, 62, 104, 32, NONE},
     {1, 7, 2208, 4, 6, 10, 12, 14, 24, 68, 70, 112, 40, NONE},
-    {1, 8, 3360, 4, 6, 10, 12, 14, 24, 68, 70, 112, 40, NONE},
+    {1, 8, 3872, 4, 6, 10, 12, 14, 24, 68, 70, 112, 40, NONE},
     {.format = 2, .content = 2, .size = 128, .throttled = 120},
     {.format = 2, .content = 3, .size = 152, .throttled = 120},
     {.format = 2, .content = 4, .size = 168, .throttled = 120},
