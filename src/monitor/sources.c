@@ -2,17 +2,34 @@
  * sources.c - the table of sources; a new one is a file and a row here. */
 #include "monitor/source.h"
 
-extern const hu_source hu_source_amd, hu_source_cgroup_limits, hu_source_host_clock, hu_source_host_cpu, hu_source_host_disk,
-    hu_source_host_memory, hu_source_host_network, hu_source_host_power, hu_source_host_pressure, hu_source_infiniband,
-    hu_source_intel;
+extern const hu_source hu_source_amd;
+extern const hu_source hu_source_cgroup_limits;
+extern const hu_source hu_source_host_clock;
+extern const hu_source hu_source_host_cpu;
+extern const hu_source hu_source_host_disk;
+extern const hu_source hu_source_host_memory;
+extern const hu_source hu_source_host_network;
+extern const hu_source hu_source_host_power;
+extern const hu_source hu_source_host_pressure;
+extern const hu_source hu_source_infiniband;
+extern const hu_source hu_source_intel;
 
+/* clang-format off */
 const hu_source *const hu_sources[] = {
-    &hu_source_host_cpu,      &hu_source_host_memory,
-    &hu_source_host_pressure, &hu_source_host_disk,
-    &hu_source_host_network,  &hu_source_infiniband,
-    &hu_source_host_power,    &hu_source_host_clock,
-    &hu_source_cgroup_limits, NULL,
+    &hu_source_amd,
+    &hu_source_intel,
+    &hu_source_host_cpu,
+    &hu_source_host_memory,
+    &hu_source_host_pressure,
+    &hu_source_host_disk,
+    &hu_source_host_network,
+    &hu_source_infiniband,
+    &hu_source_host_power,
+    &hu_source_host_clock,
+    &hu_source_cgroup_limits,
+    NULL,
 };
+/* clang-format on */
 
 size_t hu_sources_count(void)
 {

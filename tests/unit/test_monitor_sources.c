@@ -284,6 +284,11 @@ struct v2_2 {
     uint64_t indep_throttle_status;
 };
 
+struct v2_4 {
+    struct v2_2 v2_2;
+    uint16_t    averages[12], voltage[6];
+};
+
 #define HEAD(v, major, minor) \
     (memset(&(v), 0xff, sizeof(v)), (v).size = sizeof(v), (v).format = (major), (v).content = (minor))
 
@@ -310,6 +315,7 @@ static void test_amd_tables(void **state)
     struct v1_7    e;
     struct v1_8    f;
     struct v2_2    g;
+    struct v2_4    h;
     hu_amd_metrics m;
 
     (void)state;
@@ -340,6 +346,19 @@ static void test_amd_tables(void **state)
     assert_true(hu_amd_metrics_decode((const void *)&a, sizeof a, &m));
     assert_true(isnan(m.joules) && isnan(m.watts) && isnan(m.busy) && m.pcie_lanes == 8 && m.pcie_transfers == 16e9);
     assert_true(m.has_throttled && m.throttled == (HU_AMD_BY_POWER | HU_AMD_BY_TEMPERATURE));
+    a.size = offsetof(struct v1_3, voltage); /* 1.2 and 1.1 end earlier */
+    a.content = 2;
+    assert_true(hu_amd_metrics_decode((const void *)&a, sizeof a, &m) && m.pcie_lanes == 8 && !m.has_throttled);
+    a.size = offsetof(struct v1_3, firmware);
+    a.content = 1;
+    assert_true(hu_amd_metrics_decode((const void *)&a, sizeof a, &m) && m.pcie_lanes == 8);
+    HEAD(h.v2_2, 2, 3);
+    h.v2_2.indep_throttle_status = UINT64_C(1) << 32;
+    h.v2_2.size = offsetof(struct v2_4, voltage);
+    assert_true(hu_amd_metrics_decode((const void *)&h, sizeof h, &m) && m.throttled == HU_AMD_BY_TEMPERATURE);
+    h.v2_2.content = 4;
+    h.v2_2.size = sizeof h;
+    assert_true(hu_amd_metrics_decode((const void *)&h, sizeof h, &m) && m.throttled == HU_AMD_BY_TEMPERATURE);
     HEAD(g, 2, 2);
     g.indep_throttle_status = UINT64_C(1) << 16;
     assert_true(hu_amd_metrics_decode((const void *)&g, sizeof g, &m) && m.throttled == HU_AMD_BY_CURRENT);
