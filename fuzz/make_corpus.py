@@ -219,6 +219,22 @@ def kineto() -> dict[str, bytes]:
     }
 
 
+def node() -> dict[str, bytes]:
+    """What the monitor reads of a node (fuzz_node.c): the first byte says which file it is."""
+    table = bytearray(b"\xff" * 288)
+    struct.pack_into("<HBB6H", table, 0, len(table), 1, 4, 71, 64, 50, 750, 93, 40)
+    texts = ("drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t7\ndrm-engine-render:\t9 ns\ndrm-engine-capacity-video:\t2\n"
+             "drm-cycles-rcs:\t1\ndrm-total-cycles-rcs:\t2\ndrm-resident-vram0:\t16 MiB\ndrm-memory-vram:\t1 KiB\n",
+             "some total=1", "Tcp: OutSegs RetransSegs\nTcp: 5 6\n", "2.5 Gb/sec (1X SDR)", "nr_periods 4\nnr_throttled 2\nthrottled_usec 3\n",
+             "high 1\nmax 2\noom_kill 3\n")
+    files = {2: "MemTotal: 5 kB\nHugePages_Total: 1\nHugepagesize: 2048 kB\n", 3: "oom_kill 1\npswpin 2\n",
+             4: "some avg10=0.00 total=5\nfull avg10=0.00 total=4\n", 5: "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n",
+             6: "22 1 8:1 / / rw,relatime shared:1 - tmpfs none rw\n23 22 8:2 / /a\\040b ro - ext4 /dev/x rw\n30 22 0:5 / /n rw - nfs4 s:/ rw\n",
+             7: "h\nh\n eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", 8: texts[2], 9: texts[3], 10: texts[4], 11: texts[5],
+             12: "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8\nctxt 5\nbtime 6\n", 13: "0.10 0.20 0.30 1/2 3\n"}
+    return {"table": b"\0" + bytes(table), "fdinfo": b"\1" + texts[0].encode()} | {f"file_{k}": bytes([k]) + v.encode() for k, v in files.items()}
+
+
 def nsight() -> Export:
     """A row of each table of Nsight Systems' exports."""
     e = Export()
@@ -332,6 +348,9 @@ def main() -> None:
     (HERE / "kineto").mkdir(parents=True, exist_ok=True)
     for name, data in kineto().items():
         (HERE / "kineto" / name).write_bytes(data)
+    (HERE / "node").mkdir(parents=True, exist_ok=True)
+    for name, data in node().items():
+        (HERE / "node" / name).write_bytes(data)
     (HERE / "counters").mkdir(parents=True, exist_ok=True)
     for name, data in counters().items():
         (HERE / "counters" / name).write_bytes(data)

@@ -2,8 +2,8 @@
  * amd_metrics.c - where fields are in each revision of the table.
  *
  * Revisions do not extend one another: fields are inserted in the middle, and 1.6 changed while it was developed.  So a
- * revision counts as known only with the size that it has in the released header.  Of older tables (1.1 to 1.3, 2.x) only what
- * has a unit in the header is read; the driver's other files have the rest.  The driver fills what the chip lacks with 0xff.
+ * revision counts as known only with the size that it has in the released header.  Of older tables (1.1 to 1.3, 2.x) only
+ * what has a unit in the header is read; the driver's other files have the rest.  What a chip lacks is filled with 0xff.
  */
 #include "monitor/amd_metrics.h"
 

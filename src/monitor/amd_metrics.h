@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amd_metrics.h - the table that the firmware of AMD's GPUs keeps, as the file `gpu_metrics` of the driver shows it.
  *
- * Layouts and units are those of drivers/gpu/drm/amd/include/kgd_pp_interface.h of Linux (6.16 and before), told apart by the
+ * Layouts and units are those of drivers/gpu/drm/amd/include/kgd_pp_interface.h of Linux (up to 6.16), told apart by the
  * revisions in the table's head.
  */
 #ifndef HU_MONITOR_AMD_METRICS_H

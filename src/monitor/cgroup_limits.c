@@ -3,8 +3,8 @@
  *
  * Versions 1 and 2.  Groups are found by their names: job_N below a slurmstepd.scope (version 2) or slurm/uid_N (version 1),
  * podUID below kubepods, with the names that systemd makes of them (kubepods-burstable-podUID.slice, "_" for "-").
- * The limit of processors of a pod belongs to each of its containers, and the kernel does not add up what was throttled: that of
- * the groups right below a pod is added to its own.
+ * The limit of processors of a pod belongs to each of its containers, and the kernel does not add up what was throttled:
+ * that of the groups right below a pod is added to its own.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@ typedef struct {
 } hu_drm_card;
 
 /*
- * Cards of a vendor (0x1002) by one of its drivers (NULL ends the list), in the order of their PCI addresses, at most `room`.
- * Each has descriptors: hu_drm_card_close.
+ * Cards of a vendor (0x1002) by one of its drivers (NULL ends the list), in the order of their PCI addresses, at most
+ * `room`.  Each has descriptors: hu_drm_card_close.
  */
 size_t hu_drm_cards(int root, uint32_t vendor, const char *const *drivers, hu_drm_card *out, size_t room);
 void   hu_drm_card_close(hu_drm_card *c);

@@ -20,7 +20,7 @@ int hu_files_root(const char *root);
 /* A folder below another; -1: there is none. */
 int hu_files_folder(int folder, const char *name);
 
-/* The text, at most `room` bytes of it, without blanks and newlines at its end; n is 0 where there is none (then errno says why). */
+/* The text, at most `room` bytes of it, without blanks at its end; n is 0 where there is none, and errno says why. */
 hu_str hu_files_text(int folder, const char *name, char *text, size_t room);
 
 /* The same for bytes that are no text; 0: there are none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host_disk.c - a source: what disks did (/proc/diskstats), and how full local file systems are.
  *
- * A file system is asked only where the answer cannot depend on another machine or on a program: its type is one of a list of
- * local ones, and nothing that its path leads through is anything else.  A server that is gone would hold up statvfs(2) for
- * good, and all that this sampler looks at with it.
+ * A file system is asked only where the answer cannot depend on another machine or on a program: its type is one of a list
+ * of local ones, and nothing that its path leads through is anything else.  A server that is gone would hold up statvfs(2)
+ * for good, and all that this sampler looks at with it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static bool put_disks(const host_disk *h, hu_readings *out)
     return true;
 }
 
-/* No FUSE (a program of a user), no overlay (what lies below it may be of a network), nothing that is not a disk or memory. */
+/* No FUSE (a program of a user), no overlay (a network may be below it), nothing that is neither a disk nor memory. */
 static bool is_local_type(hu_str type)
 {
     static const char *const types[] = {"ext2", "ext3", "ext4", "xfs",   "btrfs", "f2fs",
@@ -173,7 +173,7 @@ static bool parse_mount(hu_str line, mount_line *m)
     return m->type.n > 0;
 }
 
-/* Does the way to it lead through nothing but what is local?  A mount whose parent is not listed is the root of what we see. */
+/* Does the way to it lead through nothing but what is local?  A mount without a listed parent is the root of what we see. */
 static bool is_reached(const host_disk *h, uint64_t id)
 {
     for (size_t steps = 0; steps <= h->n; steps++) {

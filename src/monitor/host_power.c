@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host_power.c - a source: energy of processors and memory (RAPL, /sys/class/powercap) and their temperature (hwmon).
  *
- * A counter of RAPL wraps at a number of its own after minutes to hours; here it goes on.  Since Linux 5.10 only root reads it
- * (its steps betrayed what others compute).
+ * A counter of RAPL wraps at a number of its own after minutes to hours; here it goes on.  Since Linux 5.10 only root reads
+ * it (its steps betrayed what others compute).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static hu_str read_zone_name(int root, const char *folder, char *text, size_t ro
     return hu_files_text(root, path, text, room);
 }
 
-/* "intel-rapl:N" is a package or the whole platform, "intel-rapl:N:M" a part of one.  (intel-rapl-mmio shows the same again.) */
+/* "intel-rapl:N" is a package or the whole platform, "intel-rapl:N:M" a part of one; intel-rapl-mmio repeats them. */
 static void add_zone(host_power *h, const char *folder)
 {
     static const char prefix[] = "intel-rapl:";

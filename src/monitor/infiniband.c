@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infiniband.c - a source: ports of InfiniBand, RoCE and EFA (/sys/class/infiniband).
  *
- * Data counters count words of four bytes (Documentation/ABI/stable/sysfs-class-infiniband of Linux); EFA has none of them but
- * counts bytes in hw_counters.  Counters that are not there are not shown.
+ * Data counters count words of four bytes (Documentation/ABI/stable/sysfs-class-infiniband of Linux); EFA has none of them
+ * but counts bytes in hw_counters.  Counters that are not there are not shown.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -109,7 +109,8 @@
     M(IB_UP, "holdup_host_infiniband_up", GAUGE, "", "device,port", "1 if the port's state is ACTIVE.")                     \
     M(IB_RATE, "holdup_host_infiniband_rate_bytes", GAUGE, "bytes", "device,port",                                          \
       "Rate of the link, in bytes per second.")                                                                             \
-    M(IB_RECEIVED, "holdup_host_infiniband_received_bytes_total", COUNTER, "bytes", "device,port", "Received by the port.") \
+    M(IB_RECEIVED, "holdup_host_infiniband_received_bytes_total", COUNTER, "bytes", "device,port",                          \
+      "Received by the port.")                                                                                              \
     M(IB_SENT, "holdup_host_infiniband_transmitted_bytes_total", COUNTER, "bytes", "device,port", "Sent by the port.")      \
     M(IB_SEND_WAIT, "holdup_host_infiniband_transmit_wait_total", COUNTER, "", "device,port",                               \
       "Ticks of the port in which data had to wait, for example for credits of the other side.")                            \
@@ -126,8 +127,8 @@
       "Periods of its limit in which it had something to run.")                                                             \
     M(CGROUP_THROTTLED, "holdup_host_cgroup_cpu_throttled_periods_total", COUNTER, "", "scheduler,job_id,pod_uid",          \
       "Periods in which it was stopped, its time being used up.")                                                           \
-    M(CGROUP_THROTTLED_TIME, "holdup_host_cgroup_cpu_throttled_seconds_total", COUNTER, "seconds", "scheduler,job_id,pod_uid",\
-      "Time for which it was stopped, summed over processors.")                                                             \
+    M(CGROUP_THROTTLED_TIME, "holdup_host_cgroup_cpu_throttled_seconds_total", COUNTER, "seconds",                          \
+      "scheduler,job_id,pod_uid", "Time for which it was stopped, summed over processors.")                                 \
     M(CGROUP_MEMORY, "holdup_host_cgroup_memory_usage_bytes", GAUGE, "bytes", "scheduler,job_id,pod_uid",                   \
       "Memory of the group, page cache included.")                                                                          \
     M(CGROUP_MEMORY_LIMIT, "holdup_host_cgroup_memory_limit_bytes", GAUGE, "bytes", "scheduler,job_id,pod_uid",             \
