@@ -155,11 +155,12 @@ def mounts(tree: Tree) -> None:
         "33 22 0:60 / /home rw - autofs systemd-1 rw",
         "34 33 8:49 / /home/me rw - ext4 /dev/sdd1 rw",
         "35 22 0:61 / /fuse rw - fuse.sshfs me@host: rw",
+        "40 22 0:70 / /var/lib/kubelet/pods/x/volumes/secret rw - tmpfs tmpfs rw",
         "36 22 8:1 /var /again rw - ext4 /dev/sda1 rw",
         "37 99 8:65 / /lost rw - ext4 /dev/sde1 rw",
         "38 39 8:66 / /circle rw - ext4 /dev/sdf1 rw",
         "39 38 8:67 / /round rw - ext4 /dev/sdg1 rw",
         "torn line",
     )))
-    for folder in ("dev/shm", "data/scratch", "my disk", "home/me", "fuse", "again", "lost", "circle", "round"):
+    for folder in ("dev/shm", "data/scratch", "my disk", "home/me", "fuse", "again", "lost", "circle", "round", "var/lib/kubelet/pods/x/volumes/secret"):
         os.makedirs(tree.root / folder, exist_ok=True)

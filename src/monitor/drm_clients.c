@@ -55,7 +55,7 @@ static hu_drm_engine *engine_of(hu_drm_fdinfo *f, hu_str name)
     for (size_t i = 0; i < f->n; i++)
         if (hu_str_equal(name, hu_str_of(f->engine[i].name)))
             return &f->engine[i];
-    if (f->n == HU_DRM_ENGINES_MOST || name.n == 0 || name.n >= HU_DRM_NAME_ROOM)
+    if (f->n == HU_DRM_ENGINES_MOST || name.n == 0 || name.n >= HU_DRM_NAME_ROOM || memchr(name.p, '\0', name.n))
         return NULL;
     hu_str_copy(f->engine[f->n].name, HU_DRM_NAME_ROOM, name);
     return &f->engine[f->n++];

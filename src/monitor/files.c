@@ -114,7 +114,11 @@ void hu_folder_close(void *state)
 
 hu_str hu_cut(hu_str *rest, char end)
 {
-    const char  *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
+    const char *at;
+
+    if (rest->n == 0)
+        return *rest;
+    at = memchr(rest->p, end, rest->n);
     const hu_str front = at ? (hu_str){rest->p, (size_t)(at - rest->p)} : *rest;
     const size_t taken = front.n + (at != NULL);
 
@@ -126,6 +130,8 @@ hu_str hu_cut_word(hu_str *rest)
 {
     size_t from = 0, to;
 
+    if (rest->n == 0)
+        return *rest;
     while (from < rest->n && is_blank(rest->p[from]))
         from++;
     for (to = from; to < rest->n && !is_blank(rest->p[to]);)

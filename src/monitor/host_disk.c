@@ -129,18 +129,24 @@ static bool is_harmless_type(hu_str type)
     return is_local_type(type);
 }
 
+static bool is_octal(char c)
+{
+    return c >= '0' && c <= '7';
+}
+
 /* A word of mountinfo, in which blanks and the like are octal (\040); false: it does not fit. */
 static bool unescape(hu_str s, char *out, size_t room)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < s.n; n++) {
-        const bool is_octal = s.p[i] == '\\' && i + 3 < s.n && s.p[i + 1] >= '0' && s.p[i + 1] <= '3';
+        const char *c = s.p + i;
+        const bool  is_code = c[0] == '\\' && i + 3 < s.n && is_octal(c[1]) && is_octal(c[2]) && is_octal(c[3]);
 
         if (n + 1 >= room)
             return false;
-        out[n] = is_octal ? (char)((s.p[i + 1] - '0') << 6 | (s.p[i + 2] - '0') << 3 | (s.p[i + 3] - '0')) : s.p[i];
-        i += is_octal ? 4 : 1;
+        out[n] = is_code ? (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0')) : c[0];
+        i += is_code ? 4 : 1;
     }
     out[n] = '\0';
     return n > 0;
@@ -192,10 +198,11 @@ static bool is_reached(const host_disk *h, uint64_t id)
     return false; /* a circle */
 }
 
-/* Where kernels and containers mount small ones of their own that nobody fills; /dev/shm is none of them. */
+/* Where the kernel, services and containers mount small ones of their own, hundreds of them; /dev/shm is none of these. */
 static bool is_plumbing(hu_str point)
 {
-    static const char *const folders[] = {"/sys/", "/proc/", "/run/credentials/"};
+    static const char *const folders[] = {
+        "/sys/", "/proc/", "/run/", "/var/lib/docker/", "/var/lib/kubelet/", "/var/lib/containers/"};
 
     for (size_t i = 0; i < HU_COUNT(folders); i++)
         if (hu_str_starts(point, hu_str_of(folders[i])))
