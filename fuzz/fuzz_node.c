@@ -20,7 +20,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const hu_source hu_source_cgroup_limits, hu_source_host_cpu, hu_source_host_disk, hu_source_host_memory,
-    hu_source_host_network, hu_source_host_pressure, hu_source_infiniband;
+    hu_source_host_network, hu_source_host_nfs, hu_source_host_pressure, hu_source_infiniband;
 
 static const struct {
     const hu_source *source;
@@ -38,6 +38,7 @@ static const struct {
     {&hu_source_infiniband, "sys/class/infiniband/x/ports/1/rate"},
     {&hu_source_cgroup_limits, "sys/fs/cgroup/cpu.stat"},
     {&hu_source_cgroup_limits, "sys/fs/cgroup/memory.events"},
+    {&hu_source_host_nfs, "proc/self/mountstats"},
 };
 
 enum { PLACES = sizeof places / sizeof *places };

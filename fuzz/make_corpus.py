@@ -231,7 +231,8 @@ def node() -> dict[str, bytes]:
              4: "some avg10=0.00 total=5\nfull avg10=0.00 total=4\n", 5: "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n",
              6: "22 1 8:1 / / rw,relatime shared:1 - tmpfs none rw\n23 22 8:2 / /a\\040b ro - ext4 /dev/x rw\n30 22 0:5 / /n rw - nfs4 s:/ rw\n",
              7: "h\nh\n eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", 8: texts[2], 9: texts[3], 10: texts[4], 11: texts[5],
-             12: "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8\nctxt 5\nbtime 6\n", 13: "0.10 0.20 0.30 1/2 3\n"}
+             12: "device s:/x mounted on /d with fstype nfs4 statvers=1.1\n\tbytes:\t1 2 3 4 5 6 7 8\n\tper-op statistics\n\tREAD: 1 2 3 4 5 6 7 8\n",
+             13: "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8\nctxt 5\nbtime 6\n", 14: "0.10 0.20 0.30 1/2 3\n"}
     return {"table": b"\0" + bytes(table), "fdinfo": b"\1" + texts[0].encode()} | {f"file_{k}": bytes([k]) + v.encode() for k, v in files.items()}
 
 

@@ -140,6 +140,27 @@ def cgroup_v1(tree: Tree) -> None:
     tree.put_all(f"{base}/cpu", {"cpu.cfs_quota_us": -1, "cpu.cfs_period_us": 100000})
 
 
+def nfs(tree: Tree) -> None:
+    """An export that is mounted twice, one whose counters are of another version, and a disk, as Linux writes them (fs/nfs/super.c)."""
+    def export(device: str, point: str) -> str:
+        return f"""device {device} mounted on {point} with fstype nfs4 statvers=1.1
+\topts:\trw,vers=4.2
+\tage:\t100
+\tevents:\t1 2 3
+\tbytes:\t1000 2000 3000 4000 5000 6000 7 8
+\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)
+\txprt:\ttcp 832 0 1 0 11 6428 6428 0 12154 0 24 26 5726
+\tper-op statistics
+\t        NULL: 0 0 0 0 0 0 0 0
+\t        READ: 100 103 0 207912 600 6 79386 2500 0
+\t       WRITE: 10 10 0 0 0 0 0 500 0
+\t     GETATTR: 7 7 0 0 0 0 0 750 0
+"""
+
+    tree.put("proc/self/mountstats", "device /dev/sda1 mounted on / with fstype ext4\n" + export("server:/export/data", "/data")
+             + export("server:/export/data", "/again") + "device other:/x mounted on /x with fstype nfs statvers=9.9\n\tsomething:\t1 2 3\n")
+
+
 def mounts(tree: Tree) -> None:
     """Local file systems, a server's, and a local one that only a way through the server's leads to."""
     tree.put("proc/diskstats", "   8       0 sda 10 1 2048 1500 20 2 4096 2500 0 700 4000\n   8       1 sda1 1 1 1 1 1 1 1 1 0 1 1\n 253       0 dm-0 9 9 9 9 9 9 9 9 9 9 9")

@@ -174,26 +174,27 @@ static bool read_power(const gpu *g, double *microwatts)
            hu_drm_sensor_read(g->card, "power", 1, "input", microwatts);
 }
 
-/* The level with the star in lines such as "1: 1200Mhz *", for chips without a sensor. */
-static bool starred_clock(const gpu *g, const char *name, double *hertz)
+/* Levels are lines such as "1: 1200Mhz *": the one with the star for chips without a sensor, the last is the highest. */
+static bool read_level(const gpu *g, const char *name, bool is_last, double *hertz)
 {
     char   text[2048];
     hu_str rest = hu_files_text(g->card->device, name, text, sizeof text);
+    bool   found = false;
 
     while (rest.n) {
-        hu_str   line = hu_cut(&rest, '\n'), word;
-        uint64_t mhz;
+        hu_str     line = hu_cut(&rest, '\n'), word;
+        const bool is_wanted = is_last || hu_str_ends(line, HU_STR("*"));
+        uint64_t   mhz;
 
-        if (!hu_str_ends(line, HU_STR("*")))
-            continue;
         hu_cut_word(&line);
         word = hu_cut_word(&line);
-        if (word.n > 3 && hu_str_has_lower(word, HU_STR("mhz")) && hu_parse_u64((hu_str){word.p, word.n - 3}, &mhz)) {
+        if (is_wanted && word.n > 3 && hu_str_has_lower(word, HU_STR("mhz")) &&
+            hu_parse_u64((hu_str){word.p, word.n - 3}, &mhz)) {
             *hertz = (double)mhz * 1e6;
-            return true;
+            found = true;
         }
     }
-    return false;
+    return found;
 }
 
 /* A GPU that is gone has its folder and answers nothing, or has no folder any more. */
@@ -224,9 +225,9 @@ static void sample_fast(gpu *g, hu_readings *out)
         hu_put(out, HU_METRIC_GPU_MEMORY_BUSY, value, g->number, g->uuid, "");
     if (read_power(g, &value))
         hu_put(out, HU_METRIC_GPU_POWER, value / 1e6, g->number, g->uuid);
-    if (hu_drm_sensor_read(g->card, "freq", g->sclk, "input", &value) || starred_clock(g, "pp_dpm_sclk", &value))
+    if (hu_drm_sensor_read(g->card, "freq", g->sclk, "input", &value) || read_level(g, "pp_dpm_sclk", false, &value))
         hu_put(out, HU_METRIC_GPU_SM_CLOCK, value, g->number, g->uuid);
-    if (hu_drm_sensor_read(g->card, "freq", g->mclk, "input", &value) || starred_clock(g, "pp_dpm_mclk", &value))
+    if (hu_drm_sensor_read(g->card, "freq", g->mclk, "input", &value) || read_level(g, "pp_dpm_mclk", false, &value))
         hu_put(out, HU_METRIC_GPU_MEMORY_CLOCK, value, g->number, g->uuid);
 }
 
@@ -241,10 +242,14 @@ static double generation(double transfers)
     return NAN;
 }
 
-/* Of the ticks that passed between two tables, the share in which a limit held the clocks down: as amd-smi reckons it. */
+/*
+ * Of the ticks that passed between two tables, the share in which a limit held the clocks down: as amd-smi reckons it.
+ * What NVIDIA's driver tells, too, has its words (base/gpu_counters.h); "software" is firmware here.
+ */
 static void put_residencies(gpu *g, const hu_amd_metrics *m, int64_t at_ns, hu_readings *out)
 {
-    static const char *const reasons[] = {"prochot", "power", "thermal", "vr_thermal", "memory_thermal"};
+    static const char *const reasons[] = {"hardware thermal slowdown", "software power cap", "software thermal slowdown",
+                                          "voltage regulator thermal slowdown", "memory thermal slowdown"};
 
     _Static_assert(HU_COUNT(reasons) == HU_AMD_RESIDENCIES, "a name for each");
     if (!m->has_residency)
@@ -263,7 +268,7 @@ static void put_residencies(gpu *g, const hu_amd_metrics *m, int64_t at_ns, hu_r
 
 static void put_table(gpu *g, hu_readings *out)
 {
-    static const char *const groups[] = {"power", "current", "thermal", "other"};
+    static const char *const groups[] = {"software power cap", "current limit", "software thermal slowdown", "other limit"};
     char                     table[HU_AMD_METRICS_MOST];
     hu_amd_metrics           m;
     const int64_t            at_ns = hu_gpu_board_now();
@@ -350,6 +355,10 @@ static void sample_slow(const gpu *g, hu_readings *out)
         hu_put(out, HU_METRIC_GPU_POWER_LIMIT, value / 1e6, g->number, g->uuid);
     if (hu_drm_sensor_read(g->card, "power", 1, "cap_default", &value) && value > 0)
         hu_put(out, HU_METRIC_GPU_POWER_DEFAULT, value / 1e6, g->number, g->uuid);
+    if (read_level(g, "pp_dpm_sclk", true, &value))
+        hu_put(out, HU_METRIC_GPU_SM_CLOCK_MAX, value, g->number, g->uuid);
+    if (read_level(g, "pp_dpm_mclk", true, &value))
+        hu_put(out, HU_METRIC_GPU_MEMORY_CLOCK_MAX, value, g->number, g->uuid);
     if (hu_files_number(g->card->device, "pcie_replay_count", &count))
         hu_put(out, HU_METRIC_GPU_PCIE_REPLAYS, (double)count, g->number, g->uuid);
     put_errors(g, out);

@@ -97,13 +97,13 @@ static bool intel_open(const hu_source_options *options, void **state, hu_readin
     return true;
 }
 
-/* Folders of graphics engines below the card, and the files that say their clock and what lowers it. */
+/* Files of a graphics engine: its clock in MHz, the highest one, and where the reasons are why it is lower. */
 static const struct {
-    const char *folder, *clock, *reasons; /* one of the format's numbers is the tile's, the other the GT's */
+    const char *clock, *most, *reasons;
     bool        has_tiles;
 } places[] = {
-    {"device/tile%d/gt%d/freq0", "act_freq", "throttle", true}, /* xe */
-    {"gt/gt%d", "rps_act_freq_mhz", ".", false},                /* i915 */
+    {"act_freq", "rp0_freq", "throttle", true},           /* xe: device/tileN/gtN/freq0 */
+    {"rps_act_freq_mhz", "rps_RP0_freq_mhz", ".", false}, /* i915: gt/gtN */
 };
 
 /* The n-th one; -1: there is none. */
@@ -118,12 +118,24 @@ static int engine_folder(const gpu *g, size_t place, int n)
     return hu_files_folder(g->card->card, name);
 }
 
-/* "reason_pl1" of xe, "throttle_reason_pl1" of i915. */
+/* "reason_pl1" of xe, "throttle_reason_pl1" of i915: NVIDIA's words for it (base/gpu_counters.h), or the driver's own. */
 static const char *reason_of(const char *file)
 {
-    const char *at = strncmp(file, "throttle_", 9) == 0 ? file + 9 : file;
+    static const struct {
+        const char *name, *words;
+    } known[] = {{"pl1", "software power cap"},
+                 {"pl2", "software power cap"},
+                 {"thermal", "software thermal slowdown"},
+                 {"prochot", "hardware thermal slowdown"}};
+    const char *name = strncmp(file, "throttle_", 9) == 0 ? file + 9 : file;
 
-    return strncmp(at, "reason_", 7) == 0 && strcmp(at + 7, "status") != 0 ? at + 7 : NULL;
+    if (strncmp(name, "reason_", 7) != 0 || strcmp(name + 7, "status") == 0)
+        return NULL;
+    name += 7;
+    for (size_t i = 0; i < HU_COUNT(known); i++)
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].words;
+    return name;
 }
 
 typedef struct {
@@ -165,7 +177,7 @@ static void put_engines(const gpu *g, hu_readings *out)
 {
     reason   reasons[REASONS_MOST];
     size_t   n = 0;
-    double   clock = NAN;
+    double   clock = NAN, most = NAN;
     uint64_t mhz;
 
     for (size_t place = 0; place < HU_COUNT(places); place++)
@@ -175,13 +187,16 @@ static void put_engines(const gpu *g, hu_readings *out)
             if (folder < 0)
                 continue;
             if (hu_files_number(folder, places[place].clock, &mhz))
-                clock = fmax(clock, (double)mhz * 1e6);
+                clock = fmax(clock, (double)mhz * 1e6); /* fmax ignores a NaN */
+            if (hu_files_number(folder, places[place].most, &mhz))
+                most = fmax(most, (double)mhz * 1e6);
             take_reasons(folder, places[place].reasons, reasons, &n);
             close(folder);
         }
     if (isnan(clock) && hu_files_number(g->card->card, "gt_act_freq_mhz", &mhz)) /* i915 before Linux 6.0 */
         clock = (double)mhz * 1e6;
     hu_put(out, HU_METRIC_GPU_SM_CLOCK, clock, g->number, g->row.uuid);
+    hu_put(out, HU_METRIC_GPU_SM_CLOCK_MAX, most, g->number, g->row.uuid);
     for (size_t i = 0; i < n; i++)
         hu_put(out, HU_METRIC_GPU_CLOCK_REASON, reasons[i].is_on, g->number, g->row.uuid, reasons[i].name);
 }

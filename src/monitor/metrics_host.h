@@ -85,6 +85,15 @@
       "Files that can still be made.")                                                                                      \
     M(FILESYSTEM_READONLY, "holdup_host_filesystem_readonly", GAUGE, "", "device,mountpoint,fstype",                        \
       "1 if nothing can be written, for example after an error of the disk.")                                               \
+    /* File systems of NFS servers, as this node sees them. */                                                              \
+    M(NFS_READ, "holdup_host_nfs_read_bytes_total", COUNTER, "bytes", "device,mountpoint", "Read from the server.")         \
+    M(NFS_WRITTEN, "holdup_host_nfs_write_bytes_total", COUNTER, "bytes", "device,mountpoint", "Written to the server.")    \
+    M(NFS_OPERATIONS, "holdup_host_nfs_operations_total", COUNTER, "", "device,mountpoint,operation",                       \
+      "Calls of the server: read, write, and all others (open, stat, lists).")                                              \
+    M(NFS_TIME, "holdup_host_nfs_operation_seconds_total", COUNTER, "seconds", "device,mountpoint,operation",               \
+      "Time that these calls took, summed over calls, waits for their turn included.")                                      \
+    M(NFS_AGAIN, "holdup_host_nfs_retransmissions_total", COUNTER, "", "device,mountpoint",                                 \
+      "Calls that were sent again because no answer came.")                                                                 \
     /* Networks. */                                                                                                         \
     M(NETWORK_RECEIVED, "holdup_host_network_receive_bytes_total", COUNTER, "bytes", "device",                              \
       "Received by a physical interface.")                                                                                  \

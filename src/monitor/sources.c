@@ -9,6 +9,7 @@ extern const hu_source hu_source_host_cpu;
 extern const hu_source hu_source_host_disk;
 extern const hu_source hu_source_host_memory;
 extern const hu_source hu_source_host_network;
+extern const hu_source hu_source_host_nfs;
 extern const hu_source hu_source_host_power;
 extern const hu_source hu_source_host_pressure;
 extern const hu_source hu_source_infiniband;
@@ -22,6 +23,7 @@ const hu_source *const hu_sources[] = {
     &hu_source_host_memory,
     &hu_source_host_pressure,
     &hu_source_host_disk,
+    &hu_source_host_nfs,
     &hu_source_host_network,
     &hu_source_infiniband,
     &hu_source_host_power,

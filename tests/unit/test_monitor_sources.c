@@ -417,7 +417,7 @@ static void test_amd_throttling(void **state)
     put(&t, AMD_0 "gpu_busy_percent", "50\n");
     s = open_source(&hu_source_amd, &t, NULL);
     assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
-    assert_true(look(&hu_source_amd, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",power") == 0);
+    assert_true(look(&hu_source_amd, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software power cap") == 0);
     assert_true(look(&hu_source_amd, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_ENERGY, AMD_LABELS) == 16);
     d.ticks = 0x100; /* 512 later */
     d.residency[HU_AMD_POWER] = 512;
@@ -427,10 +427,10 @@ static void test_amd_throttling(void **state)
     usleep(1000);
     hu_readings_clear(&out);
     assert_true(hu_source_amd.sample(s, HU_GROUP_MEDIUM, &out));
-    power = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",power");
-    thermal = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",thermal");
+    power = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software power cap");
+    thermal = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software thermal slowdown");
     assert_true(power > 0 && fabs(power / thermal - 4) < 1e-9);
-    assert_true(value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",prochot") == 0);
+    assert_true(value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",hardware thermal slowdown") == 0);
     assert_true(value_of(&out, HU_METRIC_GPU_PCIE_GENERATION, AMD_LABELS) == 5);
     hu_readings_free(&out);
     hu_source_amd.close(s);
@@ -510,7 +510,9 @@ static void test_intel_busy(void **state)
     make_card(&t, "card0", "0000:03:00.0", "0x8086\n", "xe");
     put(&t, INTEL_0 "tile0/gt0/freq0/act_freq", "1300\n");
     put(&t, INTEL_0 "tile1/gt0/freq0/act_freq", "1550\n");
+    put(&t, INTEL_0 "tile0/gt0/freq0/rp0_freq", "1600\n");
     put(&t, INTEL_0 "tile0/gt0/freq0/throttle/reason_pl1", "0\n");
+    put(&t, INTEL_0 "tile0/gt0/freq0/throttle/reason_pl4", "0\n");
     put(&t, INTEL_0 "tile1/gt0/freq0/throttle/reason_pl1", "1\n");
     put(&t, INTEL_0 "tile1/gt0/freq0/throttle/status", "1\n");
     put(&t, INTEL_0 "tile0/physical_vram_size_bytes", "0x1000000000\n");
@@ -532,8 +534,10 @@ static void test_intel_busy(void **state)
     hu_readings_clear(&out);
     assert_true(hu_source_intel.sample(s, HU_GROUP_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_SM_CLOCK, "0,0000:03:00.0") == 1.55e9);
-    assert_true(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,pl1") == 1);
+    assert_true(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,software power cap") == 1);
+    assert_true(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,pl4") == 0);
     assert_true(isnan(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,status")));
+    assert_true(value_of(&out, HU_METRIC_GPU_SM_CLOCK_MAX, "0,0000:03:00.0") == 1.6e9);
     assert_int_equal(board->state.n, 1);
     assert_int_equal(board->state.gpu[0].n_pids, 2);
     assert_true(fabs(board->state.gpu[0].busy - 0.6) < 1e-12);
