@@ -212,7 +212,8 @@ class Amd(InTree):
         self.assertEqual(s.get_one("holdup_gpu_info", **first, vendor="AMD", model="AMD Instinct MI300X", pci_bus_id="0000:05:00.0", minor="1",
                                    driver="amdgpu 6.12.12"), 1)
         expected = {"up": 1, "utilization_ratio": 0.93, "memory_busy_ratio": 0.4, "memory_used_bytes": 283258880, "memory_total_bytes": 206141652992,
-                    "power_watts": 750, "power_limit_watts": 750, "energy_joules_total": 1000, "sm_clock_hertz": 2.1e9, "sm_clock_max_hertz": 2.1e9, "memory_clock_max_hertz": 1.3e9, "memory_clock_hertz": 1.3e9,
+                    "power_watts": 750, "power_limit_watts": 750, "energy_joules_total": 1000, "sm_clock_hertz": 2.1e9, "memory_clock_hertz": 1.3e9,
+                    "sm_clock_max_hertz": 2.1e9, "memory_clock_max_hertz": 1.3e9,
                     "hotspot_temperature_celsius": 71, "memory_temperature_celsius": 64, "pcie_link_width": 16, "pcie_link_generation": 5,
                     "pcie_replays_total": 3, "processes": 2}
         for name, value in expected.items():
@@ -301,11 +302,11 @@ class Groups(InTree):
             "memory_usage_bytes": 1000, "memory_limit_bytes": 2000, "memory_limit_hits_total": 4, "memory_high_total": 3, "oom_kills_total": 6,
             "pids": 12, "pids_limit": 500})
         # what its container was throttled is added: the kernel does not
-        self.assertEqual(self.values(s, scheduler="kubernetes", pod_uid=POD), {
+        self.assertEqual(self.values(s, scheduler="kubernetes", job_id=POD, pod_uid=POD), {
             "cpu_limit_cpus": 4, "cpu_seconds_total": 5, "cpu_periods_total": 80, "cpu_throttled_periods_total": 37, "cpu_throttled_seconds_total": 5,
             "memory_usage_bytes": 1000, "memory_limit_bytes": 2000, "memory_limit_hits_total": 4, "memory_high_total": 3, "oom_kills_total": 6,
             "pids": 12})
-        self.assertNotIn("memory_limit_bytes", self.values(s, scheduler="kubernetes", pod_uid=OTHER_POD))
+        self.assertNotIn("memory_limit_bytes", self.values(s, scheduler="kubernetes", job_id=OTHER_POD, pod_uid=OTHER_POD))
         groups = {labels for (name, labels) in s if name.startswith("holdup_host_cgroup_")}
         self.assertEqual(len(groups), 3, groups)
 
@@ -316,7 +317,7 @@ class Groups(InTree):
                     "cpu_throttled_seconds_total": 3, "memory_usage_bytes": 11, "memory_limit_hits_total": 2, "oom_kills_total": 1, "pids": 3,
                     "pids_limit": 1000}
         self.assertEqual(self.values(s, scheduler="slurm", job_id="55"), expected)
-        self.assertEqual(self.values(s, scheduler="kubernetes", pod_uid=POD), expected)
+        self.assertEqual(self.values(s, scheduler="kubernetes", job_id=POD, pod_uid=POD), expected)
         self.assertEqual(self.values(s), {})  # our own has no limit
 
     def test_container(self) -> None:

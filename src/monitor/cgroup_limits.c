@@ -282,7 +282,7 @@ static void walk(cgroup_limits *h, const controllers *c, int depth, hu_readings 
         if (inner.cpu < 0 && inner.memory < 0)
             continue;
         if ((is_job || is_pod) && h->groups++ < GROUPS_MOST)
-            put_group(&inner, is_job ? "slurm" : "kubernetes", is_job ? id : "", is_pod ? id : "", out);
+            put_group(&inner, is_job ? "slurm" : "kubernetes", id, is_pod ? id : "", out); /* as holdup_job_info has them */
         else if (!is_job && !is_pod && depth < DEPTH_MOST)
             walk(h, &inner, depth + 1, out);
         let_go(&inner);
