@@ -78,6 +78,7 @@ def amd(tree: Tree) -> None:
 def intel(tree: Tree) -> None:
     """A discrete one by i915, with a client that is open twice."""
     folder = tree.card(0, "0000:03:00.0", "0x8086", "0x56c0", "i915")
+    tree.put_all(folder, {"hwmon/hwmon1/name": "i915_gt0", "hwmon/hwmon1/energy1_input": 1, "hwmon/hwmon3/name": "i915_gt1", "hwmon/hwmon3/energy1_input": 2})
     tree.put_all(folder, {"hwmon/hwmon2/name": "i915", "hwmon/hwmon2/energy1_input": 123456789, "hwmon/hwmon2/power1_max": 150000000,
                           "hwmon/hwmon2/power1_rated_max": 160000000})
     tree.put_all("sys/class/drm/card0", {"gt/gt0/rps_act_freq_mhz": 2050, "gt/gt0/throttle_reason_status": 1, "gt/gt0/throttle_reason_pl1": 1,

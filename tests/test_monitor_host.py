@@ -231,6 +231,10 @@ class Amd(InTree):
         self.tree.card(0, "0000:06:00.0", "0x1002", "0xab38", None, "0x040300")  # its sound
         self.tree.card(0, "0000:07:00.0", "0x8086", "0x56c0", None)
         self.tree.card(0, "0000:08:00.0", "0x8086", "0x0b00", None, "0x120000")  # an accelerator of Intel's that is no GPU
+        given = self.tree.card(0, "0000:09:00.0", "0x1002", "0x74a1", None, "0x120000")  # a virtual machine has it
+        self.tree.link(f"{given}/driver", "../../../bus/pci/drivers/vfio-pci")
+        part = self.tree.card(0, "0000:0a:02.1", "0x1002", "0x74b5", None, "0x120000")  # a part that one could have
+        self.tree.put(f"{part}/physfn/vendor", "0x1002")
         s = self.look()
         self.assertEqual(s.get_one("holdup_gpus_expected", vendor="AMD"), 1)
         self.assertEqual(s.get_one("holdup_gpus_expected", vendor="Intel"), 1)

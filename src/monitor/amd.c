@@ -197,12 +197,14 @@ static bool read_level(const gpu *g, const char *name, bool is_last, double *her
     return found;
 }
 
-/* A GPU that is gone has its folder and answers nothing, or has no folder any more. */
+/* A driver that has lost its GPU, and still shows its folder, answers nothing. */
 static bool answers(const gpu *g)
 {
     uint64_t number;
     char     text[32];
 
+    if (hu_drm_card_gone(g->card))
+        return false;
     return hu_files_number(g->card->device, "mem_info_vram_total", &number) ||
            hu_files_number(g->card->device, "gpu_busy_percent", &number) ||
            hu_files_text(g->card->device, "vbios_version", text, sizeof text).n > 0;

@@ -35,7 +35,8 @@ static bool card_number(const char *name, int *out)
     return true;
 }
 
-static int first_hwmon(int device)
+/* Sensors of the whole device have the driver's name; i915 has others for each graphics engine ("i915_gt0"). */
+static int find_hwmon(int device, const char *driver)
 {
     hu_names    names;
     const char *name;
@@ -43,9 +44,13 @@ static int first_hwmon(int device)
 
     if (!hu_names_open(&names, device, "hwmon"))
         return -1;
-    while (folder < 0 && (name = hu_names_next(&names)) != NULL)
-        if (strncmp(name, "hwmon", 5) == 0)
+    while (folder < 0 && (name = hu_names_next(&names)) != NULL) {
+        char path[320], text[64];
+
+        snprintf(path, sizeof path, "%s/name", name);
+        if (hu_str_equal(hu_files_text(names.fd, path, text, sizeof text), hu_str_of(driver)))
             folder = hu_files_folder(names.fd, name);
+    }
     hu_names_close(&names);
     return folder;
 }
@@ -73,7 +78,7 @@ static bool open_card(int drm, const char *name, uint32_t vendor, const char *co
         *at = hu_char_lower(*at);
     hu_files_number(c->device, "device", &id);
     c->id = (uint32_t)id;
-    c->hwmon = first_hwmon(c->device);
+    c->hwmon = find_hwmon(c->device, c->driver);
     return true;
 }
 
@@ -140,6 +145,30 @@ bool hu_drm_card_sleeps(const hu_drm_card *c)
     return hu_str_equal(hu_files_text(c->device, "power/runtime_status", text, sizeof text), HU_STR("suspended"));
 }
 
+bool hu_drm_card_gone(const hu_drm_card *c)
+{
+    uint64_t      vendor;
+    unsigned char head[4];
+
+    if (!hu_files_number(c->device, "vendor", &vendor))
+        return true;
+    return !hu_drm_card_sleeps(c) && hu_files_bytes(c->device, "config", (char *)head, sizeof head) == sizeof head &&
+           (head[0] & head[1] & head[2] & head[3]) == 0xff;
+}
+
+/* One that is handed to a virtual machine, or a part of one that can be (SR-IOV), is not meant to be seen here. */
+static bool is_given_away(int devices, const char *name)
+{
+    char path[320], driver[32];
+
+    snprintf(path, sizeof path, "%s/physfn", name);
+    if (faccessat(devices, path, F_OK, 0) == 0)
+        return true;
+    snprintf(path, sizeof path, "%s/driver", name);
+    return link_name(devices, path, driver, sizeof driver) &&
+           (strcmp(driver, "vfio-pci") == 0 || strcmp(driver, "pci-stub") == 0 || strcmp(driver, "pciback") == 0);
+}
+
 /* Display controllers of all kinds; AMD's boards without a display are "processing accelerators". */
 size_t hu_pci_gpus(int root, uint32_t vendor)
 {
@@ -154,7 +183,7 @@ size_t hu_pci_gpus(int root, uint32_t vendor)
         uint64_t value;
 
         snprintf(path, sizeof path, "%s/vendor", name);
-        if (!hu_files_number(names.fd, path, &value) || value != vendor)
+        if (!hu_files_number(names.fd, path, &value) || value != vendor || is_given_away(names.fd, name))
             continue;
         snprintf(path, sizeof path, "%s/class", name);
         if (hu_files_number(names.fd, path, &value))

@@ -29,7 +29,10 @@ bool hu_drm_cards_changed(int root, uint32_t vendor, const char *const *drivers,
 /* Is it powered down?  To read its sensors would wake it up. */
 bool hu_drm_card_sleeps(const hu_drm_card *c);
 
-/* How many GPUs of the vendor are on the PCI bus, with a driver or not. */
+/* Has it left the bus?  Its folder is gone, or its configuration reads as ones, as that of nothing does. */
+bool hu_drm_card_gone(const hu_drm_card *c);
+
+/* How many GPUs of the vendor are on the PCI bus, with a driver or not, but for those given to virtual machines. */
 size_t hu_pci_gpus(int root, uint32_t vendor);
 
 /* The number of the sensor of a kind ("temp", "freq") whose label is `label`; 0: there is none. */

@@ -133,7 +133,7 @@ static void pci_address(int folder, char *out, size_t room)
     hu_str_copy(out, room, n > 0 ? hu_str_base_name((hu_str){target, (size_t)n}) : (hu_str){target, 0});
 }
 
-/* The network interface of a port of RoCE; where a device has several, the first by name is not told from the others. */
+/* The network interface of a device of RoCE; where it has several, none is named. */
 static void interface_name(int folder, char *out, size_t room)
 {
     hu_names names;

@@ -221,9 +221,7 @@ static void put_energy(gpu *g, hu_readings *out)
 
 static void sample_fast(gpu *g, hu_readings *out)
 {
-    uint64_t vendor;
-
-    g->is_lost = !hu_files_number(g->card->device, "vendor", &vendor);
+    g->is_lost = hu_drm_card_gone(g->card);
     hu_put(out, HU_METRIC_GPU_UP, !g->is_lost, g->number, g->row.uuid);
     if (g->is_lost || hu_drm_card_sleeps(g->card)) {
         g->joules = NAN;

@@ -461,6 +461,14 @@ static void test_amd_lost(void **state)
     assert_int_equal(board->state.n, 2);
     assert_true(board->state.gpu[0].busy == 0.5 && board->state.gpu[1].busy == -1);
     assert_string_equal(board->state.gpu[0].bus, "0000:05:00.0");
+    put_bytes(&t, AMD_0 "config", "\xff\xff\xff\xff\xff\xff", 6); /* off the bus, and the driver has not noticed */
+    hu_readings_clear(&out);
+    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 0);
+    put_bytes(&t, AMD_0 "config", "\x02\x10\xa1\x74\xff\xff", 6);
+    hu_readings_clear(&out);
+    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 1);
     put(&t, AMD_0 "gpu_busy_percent", "");
     hu_readings_clear(&out);
     assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
