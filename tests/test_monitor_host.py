@@ -20,7 +20,7 @@ import urllib.request
 
 from tests import exposition, monitor_trees
 from tests.monitor_trees import OTHER_POD, POD, Tree
-from tests.program import ROOT, skip_loudly
+from tests.program import EXE, NOBODY, for_nobody, skip_loudly
 from tests.recorder import holdup
 
 NODE_EXPORTER = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
@@ -372,7 +372,7 @@ class Disks(InTree):
             self.skipTest("no strace")
         monitor_trees.mounts(self.tree)
         log = self.tree.root / "calls"
-        done = subprocess.run(["strace", "-f", "-qq", "-e", "trace=file,%statfs", "-o", log, ROOT / os.environ.get("HOLDUP", "build/holdup"), "monitor",
+        done = subprocess.run(["strace", "-f", "-qq", "-e", "trace=file,%statfs", "-o", log, EXE, "monitor",
                                "--once", "--root", self.tree.root], capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0 and "ptrace" in done.stderr.lower():
             skip_loudly("strace may not trace here")
@@ -390,18 +390,31 @@ class Small(InTree):
         self.assertEqual({n for n, _ in s if n.startswith(("holdup_host_", "holdup_gpu"))} - {
             "holdup_host_clock_synchronized", "holdup_host_clock_max_error_seconds", "holdup_host_clock_offset_seconds"}, set())
 
-    def test_energy_needs_root(self) -> None:
-        if os.geteuid() == 0:
-            # root reads all files: a folder in place of the file cannot be read either, and is no reason to name a permission
-            self.tree.put_all("sys/class/powercap/intel-rapl:0", {"name": "package-0", "max_energy_range_uj": 1000, "energy_uj/x": 1})
-            s = self.look()
-            self.assertEqual(s.named("holdup_host_energy_joules_total"), {})
-            self.assertEqual(problems(s), {})
-        else:
-            self.tree.put_all("sys/class/powercap/intel-rapl:0", {"name": "package-0", "max_energy_range_uj": 1000, "energy_uj": 1})
-            (self.tree.root / "sys/class/powercap/intel-rapl:0/energy_uj").chmod(0)
-            self.tree.put_all("sys/class/hwmon/hwmon0", {"name": "coretemp"})
-            self.assertIn("only root", problems(self.look())["host_power"])
+    def test_processors(self) -> None:
+        """Clocks are a mean over processors; a package's count stands on each of its processors and counts once."""
+        self.tree.put("proc/stat", "cpu  100 0 50 850\ncpu0 1 2\ncpu1 1 2\ncpu2 1 2\nintr " + "9 " * 20000 + "\nctxt 42\nprocs_running x\nprocs_blocked 3")
+        self.tree.put("proc/loadavg", "0.5 12 nonsense 1/2 3")
+        for cpu, package, count in ((0, 0, 5), (1, 1, 7), (2, 0, 5)):
+            self.tree.put_all(f"sys/devices/system/cpu/cpu{cpu}", {"cpufreq/scaling_cur_freq": 2500000, "cpufreq/cpuinfo_max_freq": 4000000,
+                                                                   "topology/physical_package_id": package, "thermal_throttle/package_throttle_count": count})
+        s = self.look()
+        self.assertEqual(s.get_one("holdup_host_cpu_frequency_hertz"), 2.5e9)
+        self.assertEqual(s.get_one("holdup_host_cpu_frequency_max_hertz"), 4e9)
+        self.assertEqual(s.named("holdup_host_cpu_package_throttles_total"), {(("package", "0"),): 5, (("package", "1"),): 7})
+        self.assertEqual(s.get_one("holdup_host_cpus"), 3)
+        self.assertEqual(s.get_one("holdup_host_context_switches_total"), 42)  # behind a line of 40,000 bytes
+        self.assertEqual(s.get_one("holdup_host_procs_blocked"), 3)
+        self.assertIsNone(s.get_one("holdup_host_procs_running"))
+        self.assertEqual({dict(k)["mode"]: v * os.sysconf("SC_CLK_TCK") for k, v in s.named("holdup_host_cpu_seconds_total").items()},
+                         {"user": 100, "nice": 0, "system": 50, "idle": 850})  # columns that an old kernel lacks are absent, not zero
+        self.assertEqual([s.get_one(f"holdup_host_load{n}") for n in (1, 5, 15)], [0.5, 12, None])
+
+    def test_pressure(self) -> None:
+        self.tree.put("proc/pressure/cpu", "some avg10=1.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 total=x")
+        self.tree.put("proc/pressure/irq", "full avg10=0.00 avg60=0.00 avg300=0.00 total=250000")
+        s = self.look()
+        self.assertEqual(s.named("holdup_host_pressure_waiting_seconds_total"), {(("resource", "cpu"),): 1.5})
+        self.assertEqual(s.named("holdup_host_pressure_stalled_seconds_total"), {(("resource", "irq"),): 0.25})
 
     def test_temperatures(self) -> None:
         self.tree.put_all("sys/class/hwmon/hwmon0", {"name": "coretemp", "temp1_label": "Package id 0", "temp1_input": 67000,
@@ -431,6 +444,48 @@ class Small(InTree):
         s = self.look()
         self.assertEqual(s.named("holdup_host_network_receive_bytes_total"), {(("device", "eth1"),): 7})
         self.assertEqual(s.get_one("holdup_host_network_speed_bytes", device="eth1"), 25e9)
+
+
+class Nobody(InTree):
+    """Without rights, what needs them is absent, and said; all else is as it is for root."""
+
+    def look(self, root: pathlib.Path | None = None) -> exposition.Series:
+        program = for_nobody(self, EXE) / pathlib.Path(EXE).name
+        self.tree.root.chmod(0o755)
+        done = subprocess.run([*NOBODY, program, "monitor", "--once", *(("--root", root) if root else ())], capture_output=True, text=True, check=False,
+                              timeout=120, env={k: v for k, v in os.environ.items() if k != "TMPDIR"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return exposition.read(done.stdout)
+
+    def test_energy(self) -> None:
+        self.tree.put_all("sys/class/powercap/intel-rapl:0", {"name": "package-0", "max_energy_range_uj": 1000, "energy_uj": 1})
+        s = once("--root", str(self.tree.root))
+        self.assertEqual(s.get_one("holdup_host_energy_joules_total", zone="package-0"), 1e-6)
+        (self.tree.root / "sys/class/powercap/intel-rapl:0/energy_uj").chmod(0o400)
+        s = self.look(self.tree.root)
+        self.assertEqual(s.named("holdup_host_energy_joules_total"), {})
+        self.assertIn("only root may read it", problems(s)["host_power"])
+
+    def test_unreadable_is_no_permission(self) -> None:
+        """A counter that cannot be read for another reason names no right."""
+        self.tree.put_all("sys/class/powercap/intel-rapl:0", {"name": "package-0", "max_energy_range_uj": 1000, "energy_uj/x": 1})
+        s = once("--root", str(self.tree.root))
+        self.assertEqual(s.named("holdup_host_energy_joules_total"), {})
+        self.assertEqual(problems(s), {})
+
+    def test_clients_of_others(self) -> None:
+        monitor_trees.intel(self.tree)
+        gpu = {"gpu": "0", "uuid": "0000:03:00.0"}
+        self.assertEqual(self.look(self.tree.root).get_one("holdup_gpu_processes", **gpu), 1)
+        (self.tree.root / "proc/77/fd").chmod(0o500)
+        s = self.look(self.tree.root)
+        self.assertEqual(s.get_one("holdup_gpu_up", **gpu), 1)
+        self.assertIsNone(s.get_one("holdup_gpu_processes", **gpu))
+        self.assertIn("processes of other users cannot be seen", problems(s)["intel"])
+
+    def test_this_machine(self) -> None:
+        ours = {name for name, _ in once() if name.startswith("holdup_host_")} - {"holdup_host_energy_joules_total"}
+        self.assertEqual({name for name, _ in self.look() if name.startswith("holdup_host_")}, ours)
 
 
 class Hostile(InTree):
@@ -485,7 +540,7 @@ class Cost(unittest.TestCase):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
-        monitor = subprocess.Popen([ROOT / os.environ.get("HOLDUP", "build/holdup"), "monitor", "--listen", f"127.0.0.1:{port}", "--period", "0.1"],
+        monitor = subprocess.Popen([EXE, "monitor", "--listen", f"127.0.0.1:{port}", "--period", "0.1"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(monitor.wait)
         self.addCleanup(monitor.terminate)
