@@ -15,7 +15,7 @@
 #include "monitor/files.h"
 #include "monitor/source.h"
 
-enum { VENDOR = 0x8086, TEXT_ROOM = 96, NUMBER_ROOM = 16, TILES_MOST = 8, GTS_MOST = 4, REASONS_MOST = 24 };
+enum { VENDOR = 0x8086, TEXT_ROOM = 96, NUMBER_ROOM = 16, TILES_MOST = 8, GTS_MOST = 4, REASONS_MOST = 24, PLACES = 2 };
 
 static const char *const drivers[] = {"i915", "xe", NULL};
 
@@ -23,7 +23,8 @@ typedef struct {
     hu_drm_card *card;
     char         number[NUMBER_ROOM], model[TEXT_ROOM];
     bool         is_lost;
-    double       joules; /* of the last fast look; NaN: none */
+    uint32_t     engines[PLACES]; /* which of them are there: a bit for each */
+    double       joules;          /* of the last fast look; NaN: none */
     int64_t      joules_ns;
     hu_board_gpu row;
 } gpu;
@@ -39,12 +40,42 @@ typedef struct {
     hu_board_gpu    rows[HU_DRM_CARDS_MOST];
 } intel;
 
+/* Files of a graphics engine: its clock in MHz, the highest one, and where the reasons are why it is lower. */
+static const struct {
+    const char *clock, *most, *reasons;
+    bool        has_tiles;
+} places[PLACES] = {
+    {"act_freq", "rp0_freq", "throttle", true},           /* xe: device/tileN/gtN/freq0 */
+    {"rps_act_freq_mhz", "rps_RP0_freq_mhz", ".", false}, /* i915: gt/gtN */
+};
+
+/* The n-th one; -1: there is none. */
+static int engine_folder(const gpu *g, size_t place, int n)
+{
+    char name[64];
+
+    if (places[place].has_tiles)
+        snprintf(name, sizeof name, "device/tile%d/gt%d/freq0", n / GTS_MOST, n % GTS_MOST);
+    else
+        snprintf(name, sizeof name, "gt/gt%d", n);
+    return hu_files_folder(g->card->card, name);
+}
+
 /* There is no number of the chip's own in these files: its address stands for it. */
 static void describe(gpu *g, size_t i)
 {
     hu_format_u64(g->number, i);
     snprintf(g->model, sizeof g->model, "Intel GPU 0x%04x", g->card->id);
     g->joules = NAN;
+    for (size_t place = 0; place < PLACES; place++)
+        for (int n = 0; n < TILES_MOST * GTS_MOST; n++) {
+            const int folder = engine_folder(g, place, n);
+
+            if (folder < 0)
+                continue;
+            g->engines[place] |= UINT32_C(1) << n;
+            close(folder);
+        }
     g->row = (hu_board_gpu){
         .index = (int32_t)i, .minor = g->card->number, .gi = -1, .ci = -1, .vendor = HU_VENDOR_INTEL, .busy = -1};
     snprintf(g->row.uuid, sizeof g->row.uuid, "%s", g->card->bus);
@@ -95,27 +126,6 @@ static bool intel_open(const hu_source_options *options, void **state, hu_readin
     hu_drm_clients_find(h->clients);
     *state = h;
     return true;
-}
-
-/* Files of a graphics engine: its clock in MHz, the highest one, and where the reasons are why it is lower. */
-static const struct {
-    const char *clock, *most, *reasons;
-    bool        has_tiles;
-} places[] = {
-    {"act_freq", "rp0_freq", "throttle", true},           /* xe: device/tileN/gtN/freq0 */
-    {"rps_act_freq_mhz", "rps_RP0_freq_mhz", ".", false}, /* i915: gt/gtN */
-};
-
-/* The n-th one; -1: there is none. */
-static int engine_folder(const gpu *g, size_t place, int n)
-{
-    char name[64];
-
-    if (places[place].has_tiles)
-        snprintf(name, sizeof name, "device/tile%d/gt%d/freq0", n / GTS_MOST, n % GTS_MOST);
-    else
-        snprintf(name, sizeof name, "gt/gt%d", n);
-    return hu_files_folder(g->card->card, name);
 }
 
 /* "reason_pl1" of xe, "throttle_reason_pl1" of i915: NVIDIA's words for it (base/gpu_counters.h), or the driver's own. */
@@ -180,9 +190,9 @@ static void put_engines(const gpu *g, hu_readings *out)
     double   clock = NAN, most = NAN;
     uint64_t mhz;
 
-    for (size_t place = 0; place < HU_COUNT(places); place++)
+    for (size_t place = 0; place < PLACES; place++)
         for (int i = 0; i < TILES_MOST * GTS_MOST; i++) {
-            const int folder = engine_folder(g, place, i);
+            const int folder = g->engines[place] >> i & 1 ? engine_folder(g, place, i) : -1;
 
             if (folder < 0)
                 continue;
