@@ -143,7 +143,7 @@ static bool amd_open(const hu_source_options *options, void **state, hu_readings
         a->at[i].card = &a->cards[i];
     if (!a->clients) {
         if (a->expected) {
-            hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)a->expected, "AMD");
+            hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)a->expected, "amd");
             hu_put_problem(out, "amd", "there are AMD GPUs on the PCI bus, and no driver shows them",
                            "load the driver: modprobe amdgpu");
         }
@@ -350,7 +350,7 @@ static void sample_slow(const gpu *g, hu_readings *out)
     double   value;
 
     hu_format_i64(minor, g->card->number);
-    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number, g->uuid, "", "", "", "AMD", g->model, g->card->bus, minor, g->driver, "");
+    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number, g->uuid, "", "", "", "amd", g->model, g->card->bus, minor, g->driver, "");
     if (g->is_lost || hu_drm_card_sleeps(g->card))
         return;
     if (hu_drm_sensor_read(g->card, "power", 1, "cap", &value) && value > 0)
@@ -446,7 +446,7 @@ static bool amd_sample(void *state, hu_sample_group group, hu_readings *out)
     if (group == HU_GROUP_SLOW) {
         if (hu_drm_cards_changed(a->root, VENDOR, drivers, a->cards, a->n))
             return false;
-        hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)a->expected, "AMD");
+        hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)a->expected, "amd");
         hu_drm_clients_find(a->clients);
     }
     for (size_t i = 0; i < a->n; i++) {

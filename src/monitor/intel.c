@@ -114,7 +114,7 @@ static bool intel_open(const hu_source_options *options, void **state, hu_readin
         h->at[i].card = &h->cards[i];
     if (!h->clients) {
         if (h->expected) {
-            hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)h->expected, "Intel");
+            hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)h->expected, "intel");
             hu_put_problem(out, "intel", "there are Intel GPUs on the PCI bus, and no driver shows them",
                            "load the driver: modprobe xe, or modprobe i915");
         }
@@ -318,7 +318,7 @@ static void sample_slow(const gpu *g, hu_readings *out)
     double value;
 
     hu_format_i64(minor, g->card->number);
-    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number, g->row.uuid, "", "", "", "Intel", g->model, g->card->bus, minor,
+    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number, g->row.uuid, "", "", "", "intel", g->model, g->card->bus, minor,
            g->card->driver, "");
     if (g->is_lost || hu_drm_card_sleeps(g->card))
         return;
@@ -347,7 +347,7 @@ static bool intel_sample(void *state, hu_sample_group group, hu_readings *out)
     if (group == HU_GROUP_SLOW) {
         if (hu_drm_cards_changed(h->root, VENDOR, drivers, h->cards, h->n))
             return false;
-        hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)h->expected, "Intel");
+        hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)h->expected, "intel");
         hu_drm_clients_find(h->clients);
         if (!hu_drm_clients_complete(h->clients))
             hu_put_problem(out, "intel",
