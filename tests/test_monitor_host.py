@@ -424,7 +424,11 @@ class Small(InTree):
 
     def test_meminfo(self) -> None:
         self.tree.put("proc/meminfo", "MemTotal: 100 kB\nMemFree: 7\nDirty: x kB\nHugePages_Total: 3\nHugePages_Free: 1\nHugepagesize: 2048 kB")
+        self.tree.put("proc/vmstat", "pswpin 3\npswpout 5\noom_kill 2\npgmajfault 9\npswpin_x 7")
         s = self.look()
+        page = os.sysconf("SC_PAGESIZE")
+        for name, value in {"swapped_in_bytes": 3 * page, "swapped_out_bytes": 5 * page, "oom_kills": 2, "major_page_faults": 9}.items():
+            self.assertEqual(s.get_one(f"holdup_host_{name}_total"), value, name)
         self.assertEqual(s.get_one("holdup_host_memory_total_bytes"), 102400)
         self.assertIsNone(s.get_one("holdup_host_memory_free_bytes"))  # without a unit it is not known what it is
         self.assertIsNone(s.get_one("holdup_host_memory_dirty_bytes"))
@@ -437,7 +441,8 @@ class Small(InTree):
                       "  eth0: 10 1 2 3 0 0 0 0 20 1 4 5 0 0 0 0\n broken: 1 2 3")
         s = self.look()
         self.assertEqual(s.named("holdup_host_network_receive_bytes_total"), {(("device", "eth0"),): 10})
-        self.assertEqual(s.named("holdup_host_network_transmit_drop_total"), {(("device", "eth0"),): 5})
+        for name, value in {"receive_errs": 2, "receive_drop": 3, "transmit_bytes": 20, "transmit_errs": 4, "transmit_drop": 5}.items():
+            self.assertEqual(s.named(f"holdup_host_network_{name}_total"), {(("device", "eth0"),): value}, name)
         self.tree.put("proc/1/net/dev", "h\nh\n  eth0: 11 1 2 3 0 0 0 0 20 1 4 5 0 0 0 0\n  eth1: 7 1 2 3 0 0 0 0 20 1 4 5 0 0 0 0")
         self.tree.put("sys/class/net/eth1/device/vendor", "0x15b3")
         self.tree.put_all("sys/class/net/eth1", {"operstate": "up", "speed": 200000})
