@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/mount_word.h"
 #include "base/number.h"
 #include "monitor/files.h"
 #include "monitor/source.h"
@@ -129,29 +130,6 @@ static bool is_harmless_type(hu_str type)
     return is_local_type(type);
 }
 
-static bool is_octal(char c)
-{
-    return c >= '0' && c <= '7';
-}
-
-/* A word of mountinfo, in which blanks and the like are octal (\040); false: it does not fit. */
-static bool unescape(hu_str s, char *out, size_t room)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; n++) {
-        const char *c = s.p + i;
-        const bool  is_code = c[0] == '\\' && i + 3 < s.n && is_octal(c[1]) && is_octal(c[2]) && is_octal(c[3]);
-
-        if (n + 1 >= room)
-            return false;
-        out[n] = is_code ? (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0')) : c[0];
-        i += is_code ? 4 : 1;
-    }
-    out[n] = '\0';
-    return n > 0;
-}
-
 /* Fields of "ID PARENT DEVICE ROOT POINT OPTIONS [FIELDS] - TYPE SOURCE SUPER-OPTIONS" (proc_pid_mountinfo(5)). */
 typedef struct {
     uint64_t id, parent;
@@ -223,7 +201,7 @@ static void put_filesystem(const host_disk *h, const mount_line *m, hu_readings 
     char           path[2 * PATH_ROOM], point[PATH_ROOM], source[PATH_ROOM], type[TYPE_ROOM];
     struct statvfs s;
 
-    if (!unescape(m->point, point, sizeof point) || !unescape(m->source, source, sizeof source))
+    if (!hu_mount_word(m->point, point, sizeof point) || !hu_mount_word(m->source, source, sizeof source))
         return;
     hu_str_copy(type, sizeof type, m->type);
     snprintf(path, sizeof path, "%s%s", h->root, point);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mount_word.h"
 #include "base/number.h"
 #include "base/str.h"
 
@@ -60,23 +61,6 @@ static bool keep(hu_str s, char *out)
         return false;
     memcpy(out, s.p, s.n);
     out[s.n] = '\0';
-    return true;
-}
-
-/* A word of mountinfo, in which blanks and the like are octal (\040). */
-static bool keep_mounted(hu_str s, char *out)
-{
-    size_t n = 0;
-
-    if (s.n >= NAME_ROOM)
-        return false;
-    for (size_t i = 0; i < s.n; n++) {
-        const bool is_octal = s.p[i] == '\\' && i + 3 < s.n && s.p[i + 1] >= '0' && s.p[i + 1] <= '3';
-
-        out[n] = is_octal ? (char)((s.p[i + 1] - '0') << 6 | (s.p[i + 2] - '0') << 3 | (s.p[i + 3] - '0')) : s.p[i];
-        i += is_octal ? 4 : 1;
-    }
-    out[n] = '\0';
     return true;
 }
 
@@ -133,7 +117,7 @@ static bool find_mount(const char *root, char *text, place *out)
         cut(&line, ' ');
         if (out->is_v2 ? !hu_str_equal(type, HU_STR("cgroup2")) : !hu_str_equal(type, HU_STR("cgroup")) || !lists_cpu(line))
             continue;
-        return keep_mounted(from, out->root) && keep_mounted(point, out->point);
+        return hu_mount_word(from, out->root, NAME_ROOM) && hu_mount_word(point, out->point, NAME_ROOM);
     }
     return false;
 }
