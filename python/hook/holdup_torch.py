@@ -39,18 +39,21 @@ class Door(ctypes.Structure):
 
     _fields_ = [("size", _u32), ("version", _u32), ("wants", _u32), ("is_open", _function(_u32)), ("observe", _function(None, _u32)),
                 ("step", _function(None, _i64)), ("step_end", _function(None, _u32)), ("say", _function(None, _u32, _text, _text)),
-                ("made_way", _function(None))]
+                ("made_way", _function(None)), ("marks", ctypes.POINTER(Marks))]
 
 
-def table(symbol, structure):
-    """A table of the recorder, or None."""
+def usable(found):
+    """What a pointer to a table of the recorder points to, or None."""
+    return found.contents if found and found.contents.version == VERSION and found.contents.size >= ctypes.sizeof(found.contents) else None
+
+
+def find_door():
     try:
-        get = ctypes.CDLL(None)[symbol]
+        get = ctypes.CDLL(None)["holdup_pytorch_v1"]
     except (OSError, AttributeError):
         return None
-    get.restype = ctypes.POINTER(structure)
-    found = get()
-    return found.contents if found and found.contents.version == VERSION and found.contents.size >= ctypes.sizeof(structure) else None
+    get.restype = ctypes.POINTER(Door)
+    return usable(get())
 
 
 class Hook:
@@ -415,8 +418,9 @@ def mark_modules(hook):
 
 def start(torch):
     """Called once, when torch has been imported."""
-    door, marks = table("holdup_pytorch_v1", Door), table("holdup_annotate_v1", Marks)
-    if door is None or marks is None:
+    door = find_door()
+    marks = usable(door.marks) if door is not None else None
+    if marks is None:
         return
     hook = Hook(torch, door, marks)
     steps = Steps(hook)

@@ -120,7 +120,7 @@ static bool covers_enough(const candidate *c, int64_t capture_ns)
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
 }
 
-static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
+static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     const uint32_t *order = hu_trace_order(trace);
@@ -136,7 +136,7 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
         hu_str         stem = {0};
         int64_t        number = -1;
 
-        if (s.kind[i] != HU_KIND_USER)
+        if (s.kind[i] != HU_KIND_USER || names[s.name[i]] & HU_NAME_COMM)
             continue;
         hu_names_is_iteration(hu_trace_text(trace, s.name[i]), &stem, &number);
         place = hu_map_put(&by_key, series_key(s.track[i], s.name[i], stem));
@@ -193,8 +193,8 @@ static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *en
 }
 
 /* The annotation that covers most, if it recurs and covers enough; its steps reach from start to start. */
-static int find_annotated_steps(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, step_list *out, hu_str *what,
-                                hu_error *err)
+static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, hu_arena *scratch,
+                                step_list *out, hu_str *what, hu_error *err)
 {
     const hu_slices  s = hu_trace_slices(trace);
     const uint32_t  *order = hu_trace_order(trace);
@@ -203,7 +203,7 @@ static int find_annotated_steps(const hu_trace *trace, hu_arena *arena, hu_arena
     candidate       *list = NULL;
     const candidate *best = NULL;
     int64_t          start_ns, end_ns;
-    int              rc = collect_annotations(trace, scratch, &list, &n, err);
+    int              rc = collect_annotations(trace, names, scratch, &list, &n, err);
 
     if (rc < 0 || !capture_window(trace, &start_ns, &end_ns))
         return rc;
@@ -525,7 +525,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = take_engine(trace, arena, &list, &steps, err);
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_ANNOTATION;
-        rc = find_annotated_steps(trace, arena, scratch, &list, &steps.what, err);
+        rc = find_annotated_steps(trace, names, arena, scratch, &list, &steps.what, err);
     }
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_STRUCTURE;

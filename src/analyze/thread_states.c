@@ -5,7 +5,8 @@
  *
  * Calls exclude each other: barriers of OpenMP first, in which a library spins or calls what it likes, without what the
  * thread ran of explicit tasks meanwhile; then communication (libraries wait in it by asking again and again), then by
- * class, of which only the outermost counts.
+ * class, of which only the outermost counts.  A library may communicate in threads of its own (gloo below PyTorch): a wait
+ * that such a thread ended in the middle of a collective is communication of the thread that waited.
  *
  * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
  * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads
@@ -17,6 +18,7 @@
 #include "analyze/host_calls.h"
 #include "analyze/mpi_calls.h"
 #include "analyze/thread_sweep.h"
+#include "analyze/wakes.h"
 #include "base/map.h"
 
 static uint64_t thread_key(const hu_track *t)
@@ -66,6 +68,49 @@ static uint32_t find_command(const hu_ask *ask)
     return HU_NONE;
 }
 
+static bool is_collective(const hu_ask *ask, uint32_t i)
+{
+    return hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM;
+}
+
+/* Is a thread in a collective of its own at a time? */
+static bool is_in_collective(const hu_ask *ask, uint32_t track, int64_t time_ns)
+{
+    const hu_track *t = &ask->tracks[track];
+
+    for (uint32_t k = hu_ask_first_from(ask, t, time_ns + 1); k-- > 0;) {
+        const uint32_t i = ask->order[t->first + k];
+
+        if (is_collective(ask, i))
+            return hu_ask_end(ask, i) >= time_ns; /* they do not overlap */
+    }
+    return false;
+}
+
+/* Waits that a thread which communicates ended.  False: no memory. */
+static bool find_comm(const hu_ask *ask, const uint8_t **out)
+{
+    bool    *communicates = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *communicates);
+    uint8_t *comm;
+    hu_wakes wakes;
+    bool     does_any = false;
+
+    *out = NULL;
+    for (uint32_t i = 0; communicates && i < ask->s.n; i++)
+        if (is_collective(ask, i) && ask->tracks[ask->s.track[i]].type == HU_TRACK_HOST)
+            does_any = communicates[ask->s.track[i]] = true;
+    if (!communicates || !does_any)
+        return communicates != NULL;
+    comm = hu_arena_calloc(ask->scratch, ask->s.n + 1, sizeof *comm);
+    if (!comm || !hu_wakes_find(ask, ask->scratch, ask->scratch, &wakes))
+        return false;
+    for (size_t k = 0; k < wakes.n; k++)
+        comm[wakes.at[k].slice] = communicates[wakes.at[k].waker] && !communicates[ask->s.track[wakes.at[k].slice]] &&
+                                  is_in_collective(ask, wakes.at[k].waker, wakes.at[k].wake_ns);
+    *out = comm;
+    return true;
+}
+
 bool hu_thread_states_prepare(const hu_ask *ask, hu_thread_asker *out)
 {
     size_t n;
@@ -79,7 +124,7 @@ bool hu_thread_states_prepare(const hu_ask *ask, hu_thread_asker *out)
         out->main = find_command(ask);
         out->source = out->main == HU_NONE ? HU_STATES_NONE : HU_STATES_SUMS;
     }
-    return out->inner && out->notes;
+    return out->inner && out->notes && find_comm(ask, &out->comm);
 }
 
 /* ---- what it is in ------------------------------------------------------------------------------------------------ */
@@ -90,8 +135,7 @@ static hu_within within_of(const hu_thread_asker *x, uint32_t i)
 
     if (hu_mpi_calls_starts_or_ends(ask, i))
         return (hu_within)HU_HOST_OTHER;
-    if (ask->s.kind[i] == HU_KIND_MPI ||
-        (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
+    if (ask->s.kind[i] == HU_KIND_MPI || is_collective(ask, i) || (x->comm && x->comm[i]))
         return HU_WITHIN_COMM;
     return ask->s.kind[i] == HU_KIND_OS_CALL && !x->inner[i] ? (hu_within)hu_host_calls_class(ask, i) : HU_WITHIN_CODE;
 }

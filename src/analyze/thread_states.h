@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     const hu_ask     *ask;
     const uint8_t    *inner; /* hu_host_calls_find_inner */
+    const uint8_t    *comm;  /* by slice: it waits for another thread's collective; NULL: none does */
     const uint32_t   *notes; /* by track: the row of its waits for a CPU; HU_NONE */
     const hu_stretch *stretches;
     hu_state_source   source; /* of this trace; HU_STATES_NONE: waits for a CPU and calls are all that is known */

@@ -168,7 +168,7 @@ __attribute__((visibility("default"))) const holdup_annotate_api *holdup_annotat
 
 /* Once a session was joined its control page does not move: then the caller looks at that itself, and is as fast in a
  * paused run as in one without a recorder. */
-const holdup_annotate_api *holdup_annotate_v1(void)
+const holdup_annotate_api *hu_annotate_table(void)
 {
     static const holdup_annotate_api early = TABLE(&always), asleep = TABLE(&never);
     static holdup_annotate_api       joined = TABLE(&always);
@@ -176,6 +176,12 @@ const holdup_annotate_api *holdup_annotate_v1(void)
     if (hu_the_control->magic != HU_CONTROL_MAGIC)
         return is_known ? &asleep : &early;
     __atomic_store_n(&joined.listening, (const uint32_t *)&hu_the_control->mask, __ATOMIC_RELAXED);
-    hu_process_entered(HU_DOOR_USER);
     return &joined;
+}
+
+const holdup_annotate_api *holdup_annotate_v1(void)
+{
+    if (hu_the_control->magic == HU_CONTROL_MAGIC)
+        hu_process_entered(HU_DOOR_USER);
+    return hu_annotate_table();
 }

@@ -287,6 +287,7 @@ HU_EXPORT int daemon(int stays, int keeps)
 /* Names. */
 static void name_thread(const char *name)
 {
+    hu_thread.tells_signals = strncmp(name, HU_THREAD_OF_GLOO, 15) == 0;
     if (hu_gate_open(~0u)) {
         record(HU_RECORD_THREAD, hu_string_given(name, strnlen(name, 15)), 0);
         hu_thread.is_named = 1;

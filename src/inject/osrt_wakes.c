@@ -4,6 +4,9 @@
  * Where nobody waits, they cost one more look-up in the table of waiters (waiters.h).  A thread that unlocks leaves a note
  * there; all others write a record with the time before the call: the woken thread may run before the call returns.
  *
+ * Threads of PyTorch that run collectives of gloo signal once for each that they take from their queue, and seldom does
+ * anybody wait for that: these say all signals, so that the trace has each collective (record/pf_gloo.c).
+ *
  * Rust, Abseil, std::atomic::wait have locks of their own, which wait and wake by syscall(SYS_futex).
  */
 #include <pthread.h>
@@ -69,6 +72,11 @@ UNLOCK(pthread_mutex_unlock, pthread_mutex_t, is_mutex_awaited)
 UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t, is_rwlock_awaited)
 UNLOCK(pthread_spin_unlock, pthread_spinlock_t, is_spin_awaited)
 
+static inline bool is_told(const void *object)
+{
+    return hu_is_awaited((uintptr_t)object) || hu_thread.tells_signals;
+}
+
 /* clang-format off */
 #define WAKE(symbol, version, type, wake, otherwise)                                                                  \
     HU_REAL_NAMED(symbol, #symbol, version)                                                                           \
@@ -78,13 +86,13 @@ UNLOCK(pthread_spin_unlock, pthread_spinlock_t, is_spin_awaited)
                                                                                                                       \
         if (!real)                                                                                                    \
             return (otherwise);                                                                                       \
-        if (hu_gate_open(HU_DOOR_OSRT) && hu_is_awaited((uintptr_t)object))                                           \
+        if (hu_gate_open(HU_DOOR_OSRT) && is_told(object))                                                            \
             hu_osrt_wakes(wake, object, hu_ticks(), CALLER);                                                          \
         return real(object);                                                                                          \
     }                                                                                                                 \
     HU_EXPORT int symbol(type *object)                                                                                \
     {                                                                                                                 \
-        if (__builtin_expect(real_##symbol && !(hu_gate_open(HU_DOOR_OSRT) && hu_is_awaited((uintptr_t)object)), 1))  \
+        if (__builtin_expect(real_##symbol && !(hu_gate_open(HU_DOOR_OSRT) && is_told(object)), 1))                   \
             return real_##symbol(object);                                                                             \
         return awaited_##symbol(object);                                                                              \
     }

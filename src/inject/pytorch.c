@@ -195,6 +195,7 @@ static void step(int64_t number)
     if (has_own_steps() || !hu_gate_open(HU_DOOR_USER | HU_DOOR_PYTORCH | HU_DOOR_WATCH))
         return;
     count_open(false);
+    hu_process_entered(HU_DOOR_USER);
     hu_gate_step(number);
     write_step(HU_RECORD_STEP, (uint64_t)number);
     is_in_step = hu_gate_open(HU_DOOR_PYTORCH);
@@ -270,6 +271,7 @@ const hu_pytorch_api *holdup_pytorch_v1(void)
 
     if (!hu_the_process.session[0] || !(hu_the_control->wanted & HU_DOOR_PYTORCH))
         return NULL;
+    api.marks = hu_annotate_table();
     api.wants = hu_the_control->torch;
     if (hu_the_control->capture_range[0] || hu_the_control->cuda & HU_CUDA_ONLY_RANGE)
         api.wants |= HU_TORCH_WANTS_ALWAYS;

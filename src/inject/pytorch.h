@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "holdup_annotate.h"
+
 typedef struct {
     uint32_t name, shapes; /* ids of texts; shapes 0: none */
     int64_t  sequence;     /* -1: none */
@@ -21,6 +23,9 @@ bool hu_pytorch_read(const char *text, hu_pytorch_operator *out);
 /* The operator begins; it ends as a range does. */
 void hu_pytorch_write(const hu_pytorch_operator *o);
 
+/* annotate.c: what holdup_annotate_v1 returns, without saying that the program marks something. */
+const holdup_annotate_api *hu_annotate_table(void);
+
 /* The program marks steps of its own: from now on the hook's do not count. */
 void hu_pytorch_give_way(void);
 
@@ -34,6 +39,7 @@ typedef struct {
     void (*step_end)(uint32_t is_none); /* is_none: what began was no step */
     void (*say)(uint32_t state, const char *version, const char *why); /* hu_torch_facts */
     void (*made_way)(void);
+    const holdup_annotate_api *marks; /* for ranges and counters; who only has it has marked nothing yet */
 } hu_pytorch_api;
 
 enum { HU_PYTORCH_VERSION = 1 };

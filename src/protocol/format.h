@@ -120,6 +120,9 @@ typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_OMP = 56,                   /* see omp_events.h */
 } hu_more;
 
+/* What PyTorch calls the threads that run collectives of gloo (since 2.5). */
+#define HU_THREAD_OF_GLOO "pt_gloo_runloop"
+
 typedef enum {
     HU_WAKE_UNLOCK, HU_WAKE_SIGNAL, HU_WAKE_BROADCAST, HU_WAKE_POST, HU_WAKE_FUTEX, HU_WAKE_EVENTFD, HU_WAKE_KINDS,
 } hu_wake;

@@ -176,6 +176,7 @@ typedef struct {
     struct hu_pf_nccl *nccl;             /* NULL: NCCL told nothing */
     struct hu_pf_cl   *cl;               /* NULL: it did not use OpenCL */
     struct hu_pf_omp  *omp;              /* NULL: OpenMP told nothing */
+    struct hu_pf_gloo *gloo;             /* NULL: the process has no libtorch */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -202,6 +203,11 @@ bool hu_pf_ranges_write(hu_pf *p, hu_pf_sequence *s);
 bool hu_pf_nccl_survey(hu_pf *p);
 bool hu_pf_nccl_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
 bool hu_pf_nccl_write(hu_pf *p, hu_pf_sequence *s);
+
+/* pf_gloo.c: collectives of PyTorch over gloo, from the waits of its threads.  Before the first thread, false: no memory;
+ * those of a thread, by its number in the ring. */
+bool hu_pf_gloo_survey(hu_pf *p);
+void hu_pf_gloo_write(hu_pf *p, hu_pf_sequence *s, uint32_t thread);
 
 /* pf_omp.c: what OpenMP told.  Before the first thread; a record of a thread, whose row below `parent` it makes: 0 until
  * then.  False: no memory. */

@@ -714,6 +714,7 @@ static bool write_all(work *w)
     while (hu_ring_next(&c, &e))
         if (!convert(w, &e))
             return false;
+    hu_pf_gloo_write(w->p, &w->s, w->thread->thread);
     end_unfinished(w);
     if (w->is_gpu && !hu_pf_gpu_end(w->p, &w->s))
         return false;
