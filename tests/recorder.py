@@ -6,10 +6,14 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
+import textwrap
+import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT
+from tests.program import EXE, ROOT, SANITIZED, skip_loudly
 
+LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 CLEAN = ("SLURM", "HOLDUP", "OMPI", "PMI", "RANK", "LOCAL_RANK", "WORLD_SIZE")
 
 
@@ -40,3 +44,26 @@ def rows(trace: pathlib.Path, sql: str) -> list[dict[str, Any]]:
 def count(trace: pathlib.Path, name: str) -> int:
     """Slices of this name."""
     return int(rows(trace, f"select count(*) as n from slice where name = '{name}'")[0]["n"])
+
+
+def once(_loader, tests, _pattern):
+    """A load_tests: what is tried lives in other programs, without sanitizers; once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
+
+
+class Recorded(unittest.TestCase):
+    """A folder of its own, and the library that goes into programs."""
+
+    def setUp(self) -> None:
+        if not LIBRARY.exists():
+            skip_loudly(f"{LIBRARY} was not built")
+            self.skipTest("no library")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.trace = self.folder / "run.pftrace"
+
+    def script(self, text: str, name: str = "train.py") -> pathlib.Path:
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text))
+        return path

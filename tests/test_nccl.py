@@ -12,11 +12,11 @@ import unittest
 from typing import Any
 
 from tests.pf_events import Event, read
-from tests.program import EXE, ROOT, SANITIZED, SHARED, skip_loudly
-from tests.recorder import environment, holdup, rows
+from tests.program import EXE, ROOT, SHARED, skip_loudly
+from tests.recorder import LIBRARY, Recorded, environment, holdup, once, rows
 from tests.rings import DOORS, make_session, read_session
 
-LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
+load_tests = once
 FACTS = SHARED / "oracle/gpu-abi/nccl_profiler_layouts.tsv"
 VERSIONS = range(1, 7)
 GROUP, COLL, P2P, OP, STEP, CTRL, KERNEL, NET, GROUP_API, COLL_API, P2P_API, LAUNCH, CE_COLL, CE_SYNC, CE_BATCH = (1 << i for i in range(15))
@@ -52,20 +52,7 @@ def tearDownModule() -> None:
     tools.cleanup()
 
 
-def load_tests(_loader, tests, _pattern):
-    """What is tried here lives in other programs, without sanitizers: once is enough."""
-    return unittest.TestSuite() if SANITIZED else tests
-
-
-class Case(unittest.TestCase):
-    def setUp(self) -> None:
-        if not LIBRARY.exists():
-            skip_loudly(f"{LIBRARY} was not built")
-            self.skipTest("no library")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Case(Recorded):
     def record(self, *command: Any, options: tuple = (), env: dict[str, str] | None = None, doors: str = "nccl") -> tuple[subprocess.CompletedProcess, pathlib.Path | None]:
         """One process, whatever rank it says that it is."""
         done = holdup("run", "--no-report", "--trace", doors, *options, "-o", self.folder / "trace", "--", *command, env=env)

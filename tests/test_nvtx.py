@@ -8,14 +8,14 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, SANITIZED, python_with, skip_loudly
+from tests.program import ROOT, python_with, skip_loudly
+from tests.recorder import LIBRARY, Recorded, once
 from tests.rings import DOORS, Process, make_session, notes, read_session
 
-LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
+load_tests = once
 FAKE = ROOT / "tests/inject/nvtx_fake.py"
 CLEAN = ("SLURM", "HOLDUP", "OMPI", "PMI", "RANK", "LOCAL_RANK", "WORLD_SIZE", "NVTX")
 
@@ -35,20 +35,7 @@ def names(process: Process, *types: str) -> list[str]:
     return [r.text for r in process.of(*types)]
 
 
-def load_tests(_loader, tests, _pattern):
-    """What is tried here lives in other programs, without sanitizers: once is enough."""
-    return unittest.TestSuite() if SANITIZED else tests
-
-
-class Case(unittest.TestCase):
-    def setUp(self) -> None:
-        if not LIBRARY.exists():
-            skip_loudly(f"{LIBRARY} was not built")
-            self.skipTest("no library")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Case(Recorded):
     def one(self, result: tuple[subprocess.CompletedProcess, list[Process]]) -> Process:
         done, processes = result
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -6,46 +6,25 @@ What needs no real torch runs with a stand-in (tests/torch_stand_in.py) and the 
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly, torch_or_skip
-from tests.recorder import environment, holdup, rows
-from tests.rings import DOORS, Process, make_session, read_session
+from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
+from tests.recorder import LIBRARY, Recorded, environment, holdup, once, rows
+from tests.rings import Process, make_session, read_session
 from tests.torch_stand_in import make
 
-LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
+load_tests = once
 FAKE = ROOT / "tests/inject/nvtx_fake.py"
 SHAPES = "[[2, 3], [], [3, 4]]"
 
 
-def load_tests(_loader, tests, _pattern):
-    """What is tried here lives in other programs, without sanitizers: once is enough."""
-    return unittest.TestSuite() if SANITIZED else tests
-
-
-class Case(unittest.TestCase):
-    def setUp(self) -> None:
-        if not LIBRARY.exists():
-            skip_loudly(f"{LIBRARY} was not built")
-            self.skipTest("no library")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.trace = self.folder / "run.pftrace"
-
-    def script(self, text: str, name: str = "train.py") -> pathlib.Path:
-        path = self.folder / name
-        path.write_text(textwrap.dedent(text))
-        return path
-
+class Case(Recorded):
     def steps(self, trace: pathlib.Path | None = None) -> list[dict[str, Any]]:
         return rows(trace or self.trace, "select name, start_ns, end_ns from slice where name like 'ProfilerStep#%' order by start_ns")
 
@@ -402,7 +381,7 @@ def work():
 """
 
 DDP = SEEDED + """
-import os
+
 import torch.distributed as dist
 dist.init_process_group("gloo")
 net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)))

@@ -50,14 +50,25 @@ static bool is_in_pieces(const hu_scene *c)
     return calls >= MANY_PIECES * steps && bytes < SMALL_PIECE_BYTES * calls;
 }
 
-/* Of the main thread's time in collectives, what can be communication and not waiting. */
-static hu_ns_per_step moved_time(const hu_scene *c)
+/* The main thread's time in collectives; or, where threads of a library communicate for it (gloo), what of the critical path
+ * is in theirs. */
+static hu_ns_per_step host_time(const hu_scene *c, bool *is_elsewhere)
+{
+    const hu_ns_per_step own = hu_scene_node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
+    const hu_ns_per_step path = hu_scene_path_time(c, HU_CLASS_HOST_COMM);
+
+    *is_elsewhere = path.ns > own.ns;
+    return *is_elsewhere ? path : own;
+}
+
+/* Of that, what can be communication and not waiting. */
+static hu_ns_per_step moved_time(const hu_scene *c, bool is_elsewhere)
 {
     const hu_graph *g = &c->s->graph;
     double          sum = 0;
 
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->node[i].class == HU_CLASS_HOST_COMM && g->node[i].lane == g->main_lane &&
+        if (g->node[i].class == HU_CLASS_HOST_COMM && (is_elsewhere || g->node[i].lane == g->main_lane) &&
             g->node[i].start_ns >= g->mark[0].host_end_ns && g->node[i].start_ns < g->mark[g->n_marks - 1].host_end_ns)
             sum += (double)hu_edit_message_ns(hu_pricer_facts(c->s->pricer), i);
     return hu_as_mean(sum / (double)c->n_steps);
@@ -73,14 +84,15 @@ static bool is_of_mpi(const hu_scene *c)
 static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 {
     const hu_step_time  *t = hu_digest_step_time(c->d);
-    const hu_ns_per_step host = hu_scene_node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
+    bool                 is_elsewhere;
+    const hu_ns_per_step host = host_time(c, &is_elsewhere);
     hu_ns_per_step       exposed, step, moved; /* both of all steps that count; the window may be some of them */
 
     if (!t)
         return false;
     exposed = hu_as_mean(t->exposed_comm_ns);
     step = hu_as_mean(t->step_ns);
-    moved = hu_as_mean(fmin(host.ns, moved_time(c).ns));
+    moved = hu_as_mean(fmin(host.ns, moved_time(c, is_elsewhere).ns));
     if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(moved, LEAST_COMM, c->step))
         return false;
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)

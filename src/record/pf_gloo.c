@@ -90,7 +90,7 @@ typedef struct {
     bool     is_loop;             /* it runs collectives */
     bool     has_waited, signals; /* for its queue; for each that it took */
     bool     works;               /* it called gloo since `since` */
-    uint64_t since;               /* the collective's begin; 0: it is in none */
+    uint64_t since, last;         /* the collective's begin, 0: it is in none; the end of the last call */
     uint64_t queue, taken;        /* the conditions, by their addresses */
 } reader;
 
@@ -119,6 +119,8 @@ static bool read_call(hu_pf *p, reader *x, const hu_ring_event *e)
     const hu_str     caller = caller_of(p, e);
     uint64_t         end;
 
+    if (!__builtin_add_overflow(r->time, r->a, &end) && end > x->last)
+        x->last = end;
     if (hu_str_starts(caller, HU_STR("gloo::"))) {
         x->works = true;
         x->is_loop |= hu_str_has(caller, HU_STR("UnboundBuffer::wait"));
@@ -130,8 +132,8 @@ static bool read_call(hu_pf *p, reader *x, const hu_ring_event *e)
         return false;
     x->queue = x->queue ? x->queue : object_of(e);
     x->has_waited = true;
-    if (!x->signals && !__builtin_add_overflow(r->time, r->a, &end))
-        x->since = end;
+    if (!x->signals)
+        x->since = x->last;
     return true;
 }
 
@@ -185,8 +187,9 @@ static bool survey_thread(hu_pf *p, const hu_ring_thread *thread)
         if (!read_one(p, &x, is_named, &e))
             return false;
     }
-    /* most processes end while these threads wait for more */
-    if (thread->call == HU_OS_CALL_pthread_cond_wait + 1 && !finish(p, &x, thread->call_since))
+    /* most processes end while these threads wait for more; what still ran then has no end */
+    if ((thread->call == HU_OS_CALL_pthread_cond_wait + 1 && !finish(p, &x, thread->call_since)) ||
+        (thread->call == 0 && x.signals && !finish(p, &x, x.last)))
         return false;
     if (!x.is_loop || thread->tid == hu_ring_get_head(p->ring)->pid) {
         g->list.n = before;
