@@ -31,7 +31,7 @@ class StandIn(Case):
 
     ROUNDS = 20
 
-    def run_it(self, is_named: bool) -> int:
+    def run_it(self, is_named: bool, *options: str) -> int:
         """How long its main thread waited, by its own clock."""
         if not shutil.which("c++"):
             skip_loudly("no c++")
@@ -40,24 +40,25 @@ class StandIn(Case):
         subprocess.run(["c++", "-O1", "-fPIC", "-shared", "-o", library, ROOT / "tests/inject/gloo_fake.cpp", "-lpthread"], check=True)
         program.write_text(f"void fake(int, int); int main(void) {{ fake({int(is_named)}, {self.ROUNDS}); return 0; }}")
         subprocess.run(["cc", "-o", self.folder / "program", program, library, f"-Wl,-rpath,{self.folder}"], check=True)
-        done = holdup("run", "--no-report", "-f", "-o", self.trace, "--", self.folder / "program", env=environment())
+        done = holdup("run", *options, "--no-report", "-f", "-o", self.trace, "--", self.folder / "program", env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(done.stdout)
 
     def test_each_collective_is_one_slice(self) -> None:
         """Also where a thread takes the next one without having waited for it: its signals say so."""
-        waited = self.run_it(True)
-        found = self.collectives(self.trace)
-        self.assertEqual(len(found), 3 * self.ROUNDS)
-        self.assertEqual({r["name"] for r in found}, {"gloo:collective"}, "no operator says what it is")
-        self.assertGreater(min(r["end_ns"] - r["start_ns"] for r in found), 9e6)
-        host = self.host_time(self.trace)
-        self.assertGreater(host["communication_ns"], 0.8 * waited)
-        self.assertLess(host["communication_ns"], 1.1 * waited)
-        self.assertLess(host["wait_ns"], 0.3 * waited, "what is left is the end of the threads")
+        for is_named, options in ((True, ()), (False, ("--pytorch",))):
+            waited = self.run_it(is_named, *options)
+            found = self.collectives(self.trace)
+            self.assertEqual(len(found), 3 * self.ROUNDS)
+            self.assertEqual({r["name"] for r in found}, {"gloo:collective"}, "no operator says what it is")
+            self.assertGreater(min(r["end_ns"] - r["start_ns"] for r in found), 9e6)
+            host = self.host_time(self.trace)
+            self.assertGreater(host["communication_ns"], 0.8 * waited)
+            self.assertLess(host["communication_ns"], 1.1 * waited)
+            self.assertLess(host["wait_ns"], 0.3 * waited, "what is left is the end of the threads")
 
     def test_threads_without_a_name(self) -> None:
-        """PyTorch before 2.5: what follows without a wait is one slice, and no time is missing."""
+        """Without the option and in PyTorch 2.8: what follows without a wait is one slice, and no time is missing."""
         waited = self.run_it(False)
         found = self.collectives(self.trace)
         self.assertGreaterEqual(len(found), self.ROUNDS)
@@ -140,8 +141,7 @@ class Real(Case):
         """No steps and no names; the time is the same."""
         truth, made = self.train(2, 1)
         count = [len(self.collectives(trace)) for trace in made]
-        self.assertEqual(count[0], count[1])
-        self.assertGreaterEqual(count[0], truth["steps"])
+        self.assertGreaterEqual(min(count), truth["steps"])
         waited = [self.host_time(trace)["communication_ns"] / 1e9 for trace in made]
         self.assertGreater(waited[0], 0.6 * truth["slept"])
         self.assertLess(waited[1], 0.6 * truth["slept"])

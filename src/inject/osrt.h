@@ -153,6 +153,8 @@ static inline void hu_osrt_waits(hu_osrt_span *span)
     span->outer = hu_thread.waits_for;
     hu_waiters_enter(span->object);
     hu_thread.waits_for = span->object;
+    if (span->call == HU_OS_CALL_pthread_cond_wait)
+        hu_thread.queue = span->object;
 }
 
 /* Behind leaving.  What a jump has counted out already, it does not count out again. */

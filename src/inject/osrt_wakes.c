@@ -4,8 +4,9 @@
  * Where nobody waits, they cost one more look-up in the table of waiters (waiters.h).  A thread that unlocks leaves a note
  * there; all others write a record with the time before the call: the woken thread may run before the call returns.
  *
- * Threads of PyTorch that run collectives of gloo signal once for each that they take from their queue, and seldom does
- * anybody wait for that: these say all signals, so that the trace has each collective (record/pf_gloo.c).
+ * Threads of PyTorch that run collectives of gloo wait for a queue, and for each that they take they signal the condition
+ * behind that of the queue, for which nobody waits.  These signals are said all the same, so that the trace has each
+ * collective (record/pf_gloo.c): of threads that PyTorch names, and with --pytorch of any that look like one.
  *
  * Rust, Abseil, std::atomic::wait have locks of their own, which wait and wake by syscall(SYS_futex).
  */
@@ -74,7 +75,10 @@ UNLOCK(pthread_spin_unlock, pthread_spinlock_t, is_spin_awaited)
 
 static inline bool is_told(const void *object)
 {
-    return hu_is_awaited((uintptr_t)object) || hu_thread.tells_signals;
+    return hu_is_awaited((uintptr_t)object) ||
+           __builtin_expect((uintptr_t)object - hu_thread.queue == sizeof(pthread_cond_t) &&
+                                (hu_thread.tells_signals || hu_the_control->wanted & HU_DOOR_PYTORCH),
+                            0);
 }
 
 /* clang-format off */

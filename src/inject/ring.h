@@ -40,9 +40,10 @@ typedef struct {
     uint32_t  oldest;      /* flight recorder: own blocks, oldest first; 0: none */
     uint32_t  newest;
     uint32_t  is_named;
-    uint32_t  tells_signals;    /* each signal of it is recorded, also where nobody waits (osrt_wakes.c) */
+    uint32_t  tells_signals;    /* of the condition behind `queue`, also where nobody waits (osrt_wakes.c) */
     uint32_t  batched;          /* 1: calls are added up, and to be written before anything else (osrt_batch.c) */
     uintptr_t frame;            /* of the wrapper that the thread is inside of (osrt.h); 0: none */
+    uintptr_t queue;            /* the condition that it last waited for without a limit of time; 0: none */
     uintptr_t waits_for;        /* the object that it is counted for (waiters.h); 0: none */
     uint64_t  lost, first_lost; /* since its last block */
     uint32_t  lost_reason;

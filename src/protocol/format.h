@@ -120,7 +120,7 @@ typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_OMP = 56,                   /* see omp_events.h */
 } hu_more;
 
-/* What PyTorch calls the threads that run collectives of gloo (since 2.5). */
+/* What PyTorch calls the threads that run collectives of gloo (later than 2.8). */
 #define HU_THREAD_OF_GLOO "pt_gloo_runloop"
 
 typedef enum {

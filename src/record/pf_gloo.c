@@ -6,19 +6,18 @@
  *     while (!stop) {
  *         if (queue is empty) { workProduceCV.wait(); continue; }
  *         take one;
- *         workConsumeCV.notify_one();         the signal: the threads say each of theirs (inject/osrt_wakes.c)
+ *         workConsumeCV.notify_one();         the condition lies behind the other one (inject/osrt_wakes.c)
  *         run it, and complete its future     which wakes who waits for it
  *     }
  *
- * So a collective lasts from a signal to the next one, or to the next wait for the queue.  PyTorch before 2.5 does not name
- * these threads.  There it lasts from one wait for the queue to the next, and what followed without a wait is one with it;
- * such a thread is known by who called: the waits inside of a collective are gloo's (UnboundBuffer::waitRecv), those for the
- * queue are not.
+ * So a collective lasts from a signal to the next one, or to the next wait for the queue.  Without these signals it lasts from
+ * one wait for the queue to the next, and what followed without a wait is one with it.  A thread that runs collectives is known
+ * by who called: the waits inside of one are gloo's (UnboundBuffer::waitRecv), those for the queue are not.
  *
  * What a collective is called is only known with --pytorch: a queue keeps its order, so the first that is taken is the first
  * operator c10d::X.  Where their numbers differ, or there are several queues, none is named.
  */
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "protocol/os_calls.h"
@@ -88,10 +87,10 @@ static hu_str caller_of(hu_pf *p, const hu_ring_event *e)
 typedef struct {
     uint32_t thread;
     bool     is_loop;             /* it runs collectives */
-    bool     has_waited, signals; /* for its queue; for each that it took */
+    bool     signals;             /* for each that it takes */
     bool     works;               /* it called gloo since `since` */
     uint64_t since, last;         /* the collective's begin, 0: it is in none; the end of the last call */
-    uint64_t queue, taken;        /* the conditions, by their addresses */
+    uint64_t queue;               /* the address of its condition */
 } reader;
 
 static bool finish(hu_pf *p, reader *x, uint64_t end)
@@ -131,18 +130,15 @@ static bool read_call(hu_pf *p, reader *x, const hu_ring_event *e)
     if (!finish(p, x, r->time))
         return false;
     x->queue = x->queue ? x->queue : object_of(e);
-    x->has_waited = true;
     if (!x->signals)
         x->since = x->last;
     return true;
 }
 
-/* The first signal behind a wait for the queue is for the first that was taken; so are all others of its condition. */
 static bool read_signal(hu_pf *p, reader *x, const hu_record *r)
 {
-    if (r->aux != HU_WAKE_SIGNAL || !x->has_waited || (x->taken && r->a != x->taken))
+    if (r->aux != HU_WAKE_SIGNAL || !x->queue || r->a - x->queue != sizeof(pthread_cond_t))
         return true;
-    x->taken = r->a;
     if (!x->signals) {
         x->signals = true;
         x->since = 0;
@@ -153,7 +149,7 @@ static bool read_signal(hu_pf *p, reader *x, const hu_record *r)
     return true;
 }
 
-static bool read_one(hu_pf *p, reader *x, bool is_named, const hu_ring_event *e)
+static bool read_one(hu_pf *p, reader *x, const hu_ring_event *e)
 {
     const hu_record *r = e->record;
     hu_str           name;
@@ -162,7 +158,7 @@ static bool read_one(hu_pf *p, reader *x, bool is_named, const hu_ring_event *e)
     case HU_RECORD_OS_CALL:
         return read_call(p, x, e);
     case HU_RECORD_WAKE:
-        return !is_named || read_signal(p, x, r);
+        return read_signal(p, x, r);
     case HU_RECORD_TORCH:
         name = title_of(hu_ring_text(p->ring, r->id));
         return name.n == 0 || hu_vec_push(p->scratch, &p->gloo->requests, ((request){r->time, name}));
@@ -176,17 +172,13 @@ static bool survey_thread(hu_pf *p, const hu_ring_thread *thread)
     struct hu_pf_gloo *g = p->gloo;
     const size_t       before = g->list.n;
     reader             x = {.thread = thread->thread};
-    bool               is_named = false;
     hu_ring_cursor     c;
     hu_ring_event      e;
 
     hu_ring_start(p->ring, thread, NULL, &c);
-    while (hu_ring_next(&c, &e)) {
-        if (e.record->type == HU_RECORD_THREAD)
-            is_named = hu_str_equal(hu_ring_text(p->ring, e.record->id), HU_STR(HU_THREAD_OF_GLOO));
-        if (!read_one(p, &x, is_named, &e))
+    while (hu_ring_next(&c, &e))
+        if (!read_one(p, &x, &e))
             return false;
-    }
     /* most processes end while these threads wait for more; what still ran then has no end */
     if ((thread->call == HU_OS_CALL_pthread_cond_wait + 1 && !finish(p, &x, thread->call_since)) ||
         (thread->call == 0 && x.signals && !finish(p, &x, x.last)))
