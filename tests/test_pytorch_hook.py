@@ -393,6 +393,28 @@ def work():
     return 5
 """
 
+FSDP = SEEDED + """
+import os
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+dist.init_process_group("gloo")
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 8)) for _ in range(2))
+    def forward(self, x):
+        for layer in self.layers: x = layer(x)
+        return x
+net, mesh = Net(), init_device_mesh("cpu", (dist.get_world_size(),))
+for module in (*net.layers, net): fully_shard(module, mesh=mesh)
+sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+def work():
+    for _ in range(5):
+        sgd.zero_grad(); net(torch.randn(4, 8)).sum().backward(); sgd.step()
+    return 5
+"""
+
 # `measured` is a range in both traces: what is compared begins and ends with it
 TAIL = """
 out = sys.argv[1].replace("RANK", os.environ.get("RANK", "0")) if len(sys.argv) > 1 else ""
@@ -429,7 +451,7 @@ class Real(Case):
             self.skipTest(f"no {package}")
 
     def record(self, path: pathlib.Path, *launcher: Any, options: str = "--pytorch=shapes", arguments: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-        done = holdup("run", *options.split(), "--trace", "none", "--no-report", "-f", "-o", self.trace, "--", self.torch, *launcher, path, *arguments, env=self.env(), timeout=300)
+        done = holdup("run", "--trace", "none", *options.split(), "--no-report", "-f", "-o", self.trace, "--", self.torch, *launcher, path, *arguments, env=self.env(), timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         return done
 
@@ -486,16 +508,40 @@ class Real(Case):
         self.needs("lightning")
         self.compare(LIGHTNING)
 
-    def test_two_ranks(self) -> None:
-        path = self.script("import os\n" + DDP + TAIL + "dist.destroy_process_group()\n")
+    def two_ranks(self, text: str, options: str = "--pytorch=shapes") -> list[pathlib.Path]:
+        path = self.script("import os\n" + text + TAIL + "dist.destroy_process_group()\n")
         launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-        done = self.record(path, *launcher)
+        done = self.record(path, *launcher, options=options)
         self.profile(path, self.folder / "profilerRANK.json", *launcher)
+        made = sorted(self.folder.glob("run*rank*.pftrace"))
+        self.assertEqual(len(made), 2)
         for rank in (0, 1):
-            ours = next(self.folder.glob(f"run*rank{rank}.pftrace"))
-            self.assertEqual(self.numbers(ours), [0, 1, 2, 3, 4])
-            self.assert_same(ours, self.folder / f"profiler{rank}.json")
+            self.assertEqual(self.numbers(made[rank]), [0, 1, 2, 3, 4])
+            self.assert_same(made[rank], self.folder / f"profiler{rank}.json")
         self.assertIn("5 steps", done.stderr)
+        return made
+
+    def test_two_ranks(self) -> None:
+        self.two_ranks(DDP)
+
+    def test_two_ranks_of_fsdp(self) -> None:
+        """Names of modules are in FSDP's own ranges; none of these is a step."""
+        if subprocess.run([self.torch, "-c", "from torch.distributed.fsdp import fully_shard"], capture_output=True, check=False, timeout=300).returncode != 0:
+            skip_loudly(f"{self.torch} has no FSDP2")
+            self.skipTest("no FSDP2")
+        trace = self.two_ranks(FSDP)[0]
+        count = {r["name"]: r["n"] for r in rows(trace, "select name, count(*) as n from op where is_annotation and name like 'FSDP::%' group by name")}
+        for name in ("FSDP::pre_forward (layers.0)", "FSDP::pre_backward (layers.1)", "FSDP::post_backward_reduce (layers.0)"):
+            self.assertEqual(count[name], 5, count)
+        self.record(self.folder / "train.py", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", options="--pytorch --trace osrt")
+        trace = next(self.folder.glob("run*rank0.pftrace"))
+        report = json.loads(holdup("report", trace, "--json").stdout)["ranks"][0]
+        self.assertEqual((report["steps"]["count"], report["steps"]["source"]), (5, "ProfilerStep"))
+        self.assertIn("FSDP", report["parallelism"]["summary"])
+        phases = {p["phase"]: p for p in report["phases"]}
+        self.assertGreater(phases["forward"]["all_gather_ns"], 0)
+        self.assertEqual(phases["forward"]["reduce_scatter_ns"], 0)
+        self.assertGreater(phases["backward"]["reduce_scatter_ns"], 0)
 
     def test_without_shapes_operators_have_sequence_numbers(self) -> None:
         path = self.script("import os\n" + PLAIN + TAIL)

@@ -120,7 +120,8 @@ static bool covers_enough(const candidate *c, int64_t capture_ns)
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
 }
 
-static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
+static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_arena *scratch, candidate **out, size_t *n,
+                               hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     const uint32_t *order = hu_trace_order(trace);

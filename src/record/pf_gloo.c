@@ -46,7 +46,7 @@ struct hu_pf_gloo {
 static hu_str title_of(hu_str operator)
 {
     static const struct {
-        const char *operator, *title;
+        const char *request, *title;
     } titles[] = {
         {"c10d::allreduce_", "gloo:all_reduce"},
         {"c10d::allreduce_coalesced_", "gloo:all_reduce"},
@@ -67,7 +67,7 @@ static hu_str title_of(hu_str operator)
     };
 
     for (size_t i = 0; i < HU_COUNT(titles); i++)
-        if (hu_str_equal(operator, hu_str_of(titles[i].operator)))
+        if (hu_str_equal(operator, hu_str_of(titles[i].request)))
             return hu_str_of(titles[i].title);
     return HU_STR("");
 }
@@ -86,11 +86,11 @@ static hu_str caller_of(hu_pf *p, const hu_ring_event *e)
 /* What is known of a thread while its records are read. */
 typedef struct {
     uint32_t thread;
-    bool     is_loop;             /* it runs collectives */
-    bool     signals;             /* for each that it takes */
-    bool     works;               /* it called gloo since `since` */
-    uint64_t since, last;         /* the collective's begin, 0: it is in none; the end of the last call */
-    uint64_t queue;               /* the address of its condition */
+    bool     is_loop;     /* it runs collectives */
+    bool     signals;     /* for each that it takes */
+    bool     works;       /* it called gloo since `since` */
+    uint64_t since, last; /* the collective's begin, 0: it is in none; the end of the last call */
+    uint64_t queue;       /* the address of its condition */
 } reader;
 
 static bool finish(hu_pf *p, reader *x, uint64_t end)

@@ -621,7 +621,9 @@ static int write_process(work *w, uint32_t process, hu_error *err)
         write_start(w, process);
         hu_pf_threads(p, &w->about);
         threads = hu_ring_threads(p->ring, &n);
-        rc = hu_pf_nccl_survey(p) && hu_pf_omp_survey(p) && hu_pf_gloo_survey(p) && hu_pf_opencl_begin(p) ? 0 : hu_fail_memory(err);
+        rc = hu_pf_nccl_survey(p) && hu_pf_omp_survey(p) && hu_pf_gloo_survey(p) && hu_pf_opencl_begin(p)
+                 ? 0
+                 : hu_fail_memory(err);
         for (size_t i = 0; rc == 0 && i < n; i++)
             rc = hu_pf_thread(p, &threads[i], err);
     }
