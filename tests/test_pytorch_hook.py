@@ -168,6 +168,24 @@ class StandIn(Case):
             """)
             self.assertEqual(self.numbers(), steps, f"{name}: numbered steps in ranges are steps, too")
 
+    def test_passes_of_serving_engines(self) -> None:
+        """Their ranges, as vLLM, SGLang and TensorRT-LLM write them: the hook finds no steps, and the report names the phases of theirs."""
+        for prefill, decode, mixed in (
+                ("execute_context_1({n})_generation_0(0)", "execute_context_0(0)_generation_8({n})", "execute_context_1(64)_generation_8({n})"),
+                ("step[EXTEND bs=1 toks={n}]", "step[DECODE bs={n}]", "step[MIXED bs={n}]"),
+                ("[Executor] _forward_step {n}: 1 ctx reqs, 0 gen reqs", "[Executor] _forward_step {n}: 0 ctx reqs, 8 gen reqs", "[Executor] _forward_step {n}: 1 ctx reqs, 8 gen reqs")):
+            done = self.loop(f"""
+                import time
+                torch.is_grad_enabled = lambda: False
+                for n, name in enumerate([{prefill!r}] * 4 + [{decode!r}] * 12 + [{mixed!r}] * 5):
+                    with torch.autograd.profiler.record_function(name.replace("{{n}}", str(n))):
+                        net(n); time.sleep(0.002)
+            """)
+            self.assertEqual(self.numbers(), [], done.stderr)
+            report = json.loads(holdup("report", self.trace, "--json").stdout)["ranks"][0]
+            self.assertEqual([report["steps"][k] for k in ("source", "count", "prefill_steps", "decode_steps", "mixed_steps")], ["annotation", 21, 4, 12, 5], prefill)
+            self.assertGreater(report["steps"]["decode_mean_ns"], 2e6)
+
     def test_part_of_the_steps(self) -> None:
         text = """
             for x in torch.utils.data.DataLoader(list(range(6))):
@@ -223,6 +241,10 @@ class StandIn(Case):
     def test_a_torch_that_it_does_not_know_runs_on(self) -> None:
         make(self.path, optim__optimizer="hooks = []\n")
         done = self.loop("for x in torch.utils.data.DataLoader([1, 2]): net(x); sgd.step()\nprint('runs')")
+        self.assertEqual(done.stdout, "runs\n")
+        self.assertIn("PyTorch's operators were not recorded: PyTorch 2.0 or later is needed", done.stderr)
+        make(self.path, utils__data__dataloader="class DataLoader: pass\n")
+        done = self.run_it("-c", "import torch; print('runs')")
         self.assertEqual(done.stdout, "runs\n")
         self.assertIn("PyTorch's operators were not recorded: AttributeError", done.stderr)
 

@@ -65,7 +65,7 @@ class Names(unittest.TestCase):
         return row["phase"], row["prompts"], row["prompt_tokens"], row["sequences"], row["tokens"], row["context_tokens"]
 
     def test_what_they_say(self) -> None:
-        """All forms that vLLM and SGLang write; null is what a name leaves out."""
+        """All forms that vLLM, SGLang and TensorRT-LLM write; null is what a name leaves out."""
         for name, said in (
             ("execute_context_2(1024)_generation_30(30)", ("mixed", 2, 1024, 30, 30, None)),
             ("execute_context_0(0)_generation_7(7)", ("decode", 0, 0, 7, 7, None)),
@@ -77,6 +77,12 @@ class Names(unittest.TestCase):
             ("step[DECODE bs=32]", ("decode", 0, 0, 32, 32, None)),
             ("step[TARGET_VERIFY bs=8]", ("decode", None, None, None, None, None)),
             ("step[MIXED bs=8]", ("mixed", None, None, None, None, None)),
+            ("step[MIXED bs=8 c=2 g=6 c_sq=512 c_sk=512 c_sqsq=9 c_sqsk=9 g_sq=6 g_sk=4096 g_sqsq=6 g_sqsk=4096]", ("mixed", 2, 512, 6, 6, 4096)),
+            ("[Executor] _forward_step 12: 2 ctx reqs, 30 gen reqs", ("mixed", 2, None, 30, None, None)),
+            ("[Executor] _forward_step: 2 ctx reqs, 0 gen reqs", ("prefill", 2, None, 0, 0, None)),
+            ("[Executor] _forward_step 60000: 0 ctx reqs, 0 ctx tokens, 32 gen reqs", ("decode", 0, 0, 32, None, None)),
+            ("[Executor] _forward_step 7: 3 ctx reqs, 512 ctx tokens, 0 gen reqs", ("prefill", 3, 512, 0, 0, None)),
+            ("[Executor] _forward_step 8: 0 ctx reqs, 0 gen reqs", ("other", 0, 0, 0, 0, None)),
         ):
             with self.subTest(name):
                 self.assertEqual(self.batch(name), said)

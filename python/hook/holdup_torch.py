@@ -132,6 +132,10 @@ class Hook:
         self.turn(wanted and not self.is_away and not self.is_worker)
 
 
+class TooOld(Exception):
+    """Of a PyTorch that lacks what steps are found by."""
+
+
 def safely(hook, function):
     """`function` for a hook of torch: it raises nothing."""
     def call(*arguments):
@@ -436,11 +440,15 @@ def start(torch):
             mark_modules(hook)
         from torch.nn.modules import module as modules
         from torch.optim import optimizer
-        optimizer.register_optimizer_step_post_hook(safely(hook, steps.optimizer))
+        behind_step = getattr(optimizer, "register_optimizer_step_post_hook", None)
+        if behind_step is None:
+            raise TooOld("PyTorch 2.0 or later is needed, which says when an optimizer has stepped")
+        behind_step(safely(hook, steps.optimizer))
         steps.before_first = modules.register_module_forward_pre_hook(safely(hook, steps.module))
         atexit.register(safely(hook, steps.exit))
         hook.look()
     except Exception as error:          # noqa: BLE001
         hook.is_worker = True
         hook.turn(False)
-        door.say(FAILED, str(getattr(torch, "__version__", "?")).encode(), f"{type(error).__name__}: {error}"[:150].encode("utf-8", "replace"))
+        why = str(error) if isinstance(error, TooOld) else f"{type(error).__name__}: {error}"
+        door.say(FAILED, str(getattr(torch, "__version__", "?")).encode(), why[:150].encode("utf-8", "replace"))

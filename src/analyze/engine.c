@@ -4,8 +4,9 @@
  * vLLM and what builds on it: "execute_model", "gpu_model_runner: forward", "execute_diffusion_..." and
  * "execute_context_1(...)_generation_7(...)", in which a number of tokens may stand behind "execute_" and the numbers
  * behind the two words are those of requests; before that "execute_new_1_cached_7", where cached requests generate, but for
- * parts of long prompts.  SGLang: "step[EXTEND bs=15 toks=15360]", "step[DECODE bs=32]".  The numbers differ from step to
- * step, so that no name recurs.
+ * parts of long prompts.  SGLang: "step[EXTEND bs=15 toks=15360]", "step[DECODE bs=32]".  TensorRT-LLM, by NVTX:
+ * "[Executor] _forward_step 12: 2 ctx reqs, 30 gen reqs", with or without the 12, and with ", 512 ctx tokens" in the middle.
+ * The numbers differ from step to step, so that no name recurs.
  */
 #include "analyze/engine.h"
 
@@ -34,8 +35,41 @@ static int64_t number_behind(hu_str name, hu_str word)
     return hu_engine_number(name, word, &at);
 }
 
+static int64_t number_before(hu_str name, hu_str word)
+{
+    for (size_t i = 1; i + word.n <= name.n; i++) {
+        size_t  first = i;
+        int64_t value;
+
+        if (memcmp(name.p + i, word.p, word.n) != 0)
+            continue;
+        while (first && i - first < 18 && name.p[first - 1] >= '0' && name.p[first - 1] <= '9')
+            first--;
+        return hu_parse_i64((hu_str){name.p + first, i - first}, &value) ? value : -1;
+    }
+    return -1;
+}
+
+bool hu_engine_reads_forward_step(hu_str name, hu_forward_step *out)
+{
+    *out = (hu_forward_step){-1, -1, -1};
+    if (!hu_str_starts(name, HU_STR("[Executor] _forward_step")))
+        return false;
+    out->prompts = number_before(name, HU_STR(" ctx reqs"));
+    out->prompt_tokens = number_before(name, HU_STR(" ctx tokens"));
+    out->sequences = number_before(name, HU_STR(" gen reqs"));
+    return true;
+}
+
+static hu_engine_phase phase_of(int64_t prefill, int64_t decode)
+{
+    return prefill > 0 && decode > 0 ? HU_PHASE_MIXED : prefill > 0 ? HU_PHASE_PREFILL : HU_PHASE_DECODE;
+}
+
 bool hu_engine_reads(hu_str name, hu_engine_phase *out)
 {
+    hu_forward_step step;
+
     const bool    is_new = hu_str_starts(name, HU_STR("execute_new_"));
     const int64_t prefill = number_behind(name, is_new ? HU_STR("execute_new_") : HU_STR("context_"));
     const int64_t decode = number_behind(name, is_new ? HU_STR("_cached_") : HU_STR("generation_"));
@@ -51,7 +85,11 @@ bool hu_engine_reads(hu_str name, hu_engine_phase *out)
         return true;
     }
     if (hu_str_starts(name, HU_STR("execute_")) && (prefill >= 0 || decode >= 0)) {
-        *out = prefill > 0 && decode > 0 ? HU_PHASE_MIXED : prefill > 0 ? HU_PHASE_PREFILL : HU_PHASE_DECODE;
+        *out = phase_of(prefill, decode);
+        return true;
+    }
+    if (hu_engine_reads_forward_step(name, &step)) {
+        *out = step.prompts > 0 || step.sequences > 0 ? phase_of(step.prompts, step.sequences) : HU_PHASE_NONE;
         return true;
     }
     return hu_str_starts(name, HU_STR("execute_model")) || hu_str_starts(name, HU_STR("execute_diffusion_")) ||

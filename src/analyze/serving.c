@@ -5,9 +5,10 @@
  * inputs.  Engines can do that while the GPU works (vLLM: asynchronous scheduling, SGLang: overlap schedule).  An engine
  * without requests is idle too: what lies behind a pause longer than the pass before is no cost of anything.
  *
- * Names, as vLLM and SGLang write them:
+ * Names, as vLLM, SGLang and TensorRT-LLM write them:
  *
- *     step[DECODE bs=32]   step[EXTEND bs=15 toks=15360]   step[MIXED bs=8]
+ *     step[DECODE bs=32]   step[EXTEND bs=15 toks=15360]   step[MIXED bs=8]   step[MIXED bs=8 c=2 g=6 c_sq=512 ... g_sk=4096 ...]
+ *     [Executor] _forward_step 12: 2 ctx reqs, 512 ctx tokens, 30 gen reqs
  *     execute_context_2(1024)_generation_30(30)
  *     execute_1054_context_2(sq1024sk1024sqsq524288sqsk524288)_generation_30(sq30sk55086sqsq30sqsk55086)
  *     execute_new_2_cached_30
@@ -35,23 +36,32 @@ static int64_t tokens_at(hu_str name, size_t at, int64_t *context)
 
 static hu_batch read_step(hu_str name)
 {
-    size_t        bs = 0, toks = 0;
+    size_t        bs = 0, toks = 0, c = 0, g = 0, c_sq = 0, g_sq = 0, g_sk = 0;
+    const int64_t context = hu_engine_number(name, HU_STR(" g_sk="), &g_sk);
     const int64_t requests = hu_engine_number(name, HU_STR(" bs="), &bs),
                   tokens = hu_engine_number(name, HU_STR(" toks="), &toks);
 
     if (hu_str_starts(name, HU_STR("step[EXTEND")))
         return (hu_batch){requests, tokens, 0, 0, -1};
     if (hu_str_starts(name, HU_STR("step[DECODE"))) /* a token for each request */
-        return (hu_batch){0, 0, requests, requests, -1};
+        return (hu_batch){0, 0, requests, requests, context};
+    if (hu_str_starts(name, HU_STR("step[MIXED")))
+        return (hu_batch){hu_engine_number(name, HU_STR(" c="), &c), hu_engine_number(name, HU_STR(" c_sq="), &c_sq),
+                          hu_engine_number(name, HU_STR(" g="), &g), hu_engine_number(name, HU_STR(" g_sq="), &g_sq),
+                          context};
     return (hu_batch){-1, -1, -1, -1, -1};
 }
 
 hu_batch hu_batch_read(hu_str name)
 {
-    hu_batch b = {-1, -1, -1, -1, -1};
-    size_t   at = 0, unused = 0;
-    int64_t  prompt_context = -1;
+    hu_batch        b = {-1, -1, -1, -1, -1};
+    size_t          at = 0, unused = 0;
+    int64_t         prompt_context = -1;
+    hu_forward_step step;
 
+    if (hu_engine_reads_forward_step(name, &step)) /* with speculation, more than a token for each request that generates */
+        return (hu_batch){step.prompts, step.prompts == 0 ? 0 : step.prompt_tokens, step.sequences,
+                          step.sequences == 0 ? 0 : -1, -1};
     if (hu_str_starts(name, HU_STR("step[")))
         return read_step(name);
     if (hu_str_starts(name, HU_STR("execute_new_"))) {
