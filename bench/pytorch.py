@@ -25,12 +25,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = os.environ.get("HOLDUP_TORCH_PYTHON") or str(pathlib.Path.home() / ".cache/holdup/torch/bin/python")
 
 PROGRAM = """
-import json, sys, time
+import contextlib, json, sys, time
 import torch
 from torch._C import _autograd, _profiler
 torch.manual_seed(0)
 torch.set_num_threads(1)
-width, steps, shapes = map(int, sys.argv[1:])
+width, steps, shapes, stacks = map(int, sys.argv[1:])
 net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(12)))
 sgd = torch.optim.SGD(net.parameters(), lr=1e-3)
 data = torch.randn(64, width)
@@ -41,11 +41,14 @@ times = []
 for n, _ in enumerate(loader):
     if n % 2:
         _autograd._disable_profiler()
+    without_lines = torch._C.DisableTorchFunction() if stacks and n % 2 else contextlib.nullcontext()
+    without_lines.__enter__()
     began = time.thread_time_ns()
     sgd.zero_grad()
     net(data).square().mean().backward()
     sgd.step()
     times.append(time.thread_time_ns() - began)
+    without_lines.__exit__(None, None, None)
     if n % 2:
         _autograd._enable_profiler(config, set(), scopes)
 with torch.profiler.profile() as profiler:
@@ -59,7 +62,7 @@ def measure(holdup: pathlib.Path, option: str, width: int, steps: int) -> list:
         program = pathlib.Path(folder) / "train.py"
         program.write_text(PROGRAM)
         done = subprocess.run([holdup, "run", option, "--trace", "none", "-q", "--no-report", "-o", f"{folder}/run.pftrace", "--", PYTHON, program, str(width), str(steps),
-                               str(int("shapes" in option))], capture_output=True, text=True, check=False, timeout=1200,
+                               str(int("shapes" in option)), str(int("stacks" in option))], capture_output=True, text=True, check=False, timeout=1200,
                               env={k: v for k, v in os.environ.items() if not k.startswith("HOLDUP")} | {"CUDA_VISIBLE_DEVICES": ""})
     if done.returncode != 0:
         raise SystemExit(f"bench/pytorch: {option}: {done.stderr}")
@@ -75,7 +78,7 @@ def main() -> int:
     if not pathlib.Path(PYTHON).exists():
         raise SystemExit(f"bench/pytorch: there is no {PYTHON}; set HOLDUP_TORCH_PYTHON to a Python with torch")
     print("| | operators a step | ms without | ms with | adds | an operator |\n|---|---|---|---|---|---|")
-    for option in ("--pytorch", "--pytorch=shapes"):
+    for option in ("--pytorch", "--pytorch=shapes", "--pytorch=stacks"):
         with_it, without, operators = measure((options.build / "holdup").resolve(), option, options.width, options.steps)
         pairs = [a - b for a, b in zip(with_it, without)]
         draw = random.Random(1)

@@ -318,7 +318,7 @@ class StandIn(Case):
         self.assertFalse(pathlib.Path(done.stdout.splitlines()[0]).exists(), "byte code and all")
 
     def test_the_option(self) -> None:
-        for words, message in (("--pytorch=shape", '--pytorch needs shapes, modules or none, not "shape"'), ("--pytorch=none", "")):
+        for words, message in (("--pytorch=shape", '--pytorch needs shapes, modules, stacks or none, not "shape"'), ("--pytorch=none", "")):
             done = self.run_it("-c", "import torch", options=words)
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stdout, "")
@@ -606,6 +606,65 @@ class Real(Case):
             done = self.record(path, arguments=(how,))
             self.assertIn(": 4 steps,", done.stderr)
             self.assertEqual(rows(self.trace, "select count(*) as n from slice where name = 'aten::erfinv'")[0]["n"], 0)
+
+    LINES = """
+        import sys, torch
+        torch.manual_seed(7)
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(8, 8)
+            def forward(self, x):
+                y = self.layer(x)
+                return (y * 2).sum()
+        net = Net()
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        if "compile" in sys.argv:
+            twice = torch.compile(lambda x: x * 2, backend="eager", fullgraph=True)
+            with torch.device("cpu"):
+                assert twice(torch.ones(2)).tolist() == [2, 2]
+        for n in range(3):
+            sgd.zero_grad()
+            with torch.device("cpu"):
+                loss = net(torch.randn(2, 8))
+            loss.backward()
+            sgd.step()
+            print(loss.item())
+        assert torch._C._len_torch_function_stack() == ("compile" not in sys.argv and "alone" not in sys.argv)
+    """
+
+    def test_lines_of_code(self) -> None:
+        """The innermost frame outside of torch; what the program computes is the same."""
+        path = self.script(self.LINES)
+        line = {text.strip(): n for n, text in enumerate(path.read_text().splitlines(), 1)}
+        alone = subprocess.run([self.torch, path, "alone"], capture_output=True, text=True, env=self.env(), check=True, timeout=300).stdout
+        self.assertEqual(self.record(path, options="--pytorch=stacks").stdout, alone)
+        found = rows(self.trace, "select o.name, o.stack, f.stack as forward, count(*) as n from op o left join op f on f.id = o.forward where not o.is_annotation and o.step is not null group by 1, 2, 3")
+
+        def said(name: str) -> set[tuple]:
+            return {(r["stack"].rpartition("/")[2], r["forward"] and r["forward"].rpartition("/")[2]) for r in found if r["name"] == name and r["stack"]}
+
+        forward, backward = f"train.py({line['y = self.layer(x)']}): forward", f"train.py({line['loss.backward()']}): <module>"
+        self.assertEqual(said("aten::linear"), {(forward, None)})
+        self.assertEqual(said("AddmmBackward0"), {(backward, forward)}, "its forward operator says where it comes from")
+        self.assertIn((f"train.py({line['return (y * 2).sum()']}): forward", None), said("aten::mul"))
+        self.assertEqual(said("aten::add_"), {(f"train.py({line['sgd.step()']}): <module>", None)})
+        self.assertEqual(said("aten::randn"), {(f"train.py({line['loss = net(torch.randn(2, 8))']}): <module>", None)})
+        self.assertEqual([r["name"] for r in found if not r["stack"]], [])
+        report = holdup("report", self.trace, "--view", "ops", "--group-by", "stack", env=environment(COLUMNS="200")).stdout
+        self.assertRegex(report, rf"aten::linear +\S*train\.py\({line['y = self.layer(x)']}\): forward")
+        self.assertNotIn("not captured: Python stacks", holdup("report", self.trace, "--view", "health").stdout)
+
+    def test_lines_of_code_end_where_the_program_compiles(self) -> None:
+        path = self.script(self.LINES)
+        if subprocess.run([self.torch, path, "alone", "compile"], capture_output=True, check=False, timeout=300, env=self.env()).returncode != 0:
+            skip_loudly(f"{self.torch} cannot compile")
+            self.skipTest("no torch.compile")
+        done = self.record(path, options="--pytorch=stacks", arguments=("compile",))
+        self.assertIn("--pytorch=stacks: lines of code were recorded until torch.compile was called", done.stderr)
+        self.assertNotIn("operators were not recorded", done.stderr)
+        self.assertEqual(rows(self.trace, "select count(*) as n from op where step is not null and stack is not null")[0]["n"], 0)
+        self.assertEqual(self.numbers(), [0, 1, 2])
 
     def test_scripts_and_pickles_of_what_is_wrapped(self) -> None:
         path = self.script("""

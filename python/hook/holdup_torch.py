@@ -12,12 +12,13 @@ import atexit
 import ctypes
 import functools
 import os
+import sys
 import threading
 import weakref
 
 VERSION = 1
 NONE, FAILED, ON = 0, 1, 2                              # hu_torch_state
-WANTS_SHAPES, WANTS_MODULES, WANTS_ALWAYS = 1, 2, 4     # hu_pytorch_api.wants
+WANTS_SHAPES, WANTS_MODULES, WANTS_ALWAYS, WANTS_STACKS = 1, 2, 4, 8    # hu_pytorch_api.wants
 CHECKPOINT = 7                                          # HOLDUP_PHASE_CHECKPOINT
 MOST_CALLS_BEFORE_STEP = 5000                           # of modules: who calls more without a gradient does not train
 
@@ -39,7 +40,7 @@ class Door(ctypes.Structure):
 
     _fields_ = [("size", _u32), ("version", _u32), ("wants", _u32), ("is_open", _function(_u32)), ("observe", _function(None, _u32)),
                 ("step", _function(None, _i64)), ("step_end", _function(None, _u32)), ("say", _function(None, _u32, _text, _text)),
-                ("made_way", _function(None)), ("marks", ctypes.POINTER(Marks))]
+                ("made_way", _function(None)), ("line", ctypes.POINTER(_u32)), ("marks", ctypes.POINTER(Marks))]
 
 
 def usable(found):
@@ -420,6 +421,85 @@ def mark_modules(hook):
     modules.register_module_forward_pre_hook(safely(hook, before))
 
 
+def say_lines(hook):
+    """The line of the program's code that calls PyTorch (--pytorch=stacks): the innermost frame outside of torch.
+
+    A mode sees each call of PyTorch from Python, in the thread that imported it.  It lies below all others and stays; where the
+    program compiles (torch.compile, torch.export), which would look into it, it goes.
+    """
+    torch = hook.torch
+    from torch.overrides import TorchFunctionMode
+    inside = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    line = _u32.from_address(ctypes.addressof(hook.door.line.contents))
+    here, packages = os.getcwd() + os.sep, os.sep + "site-packages" + os.sep
+    is_inside, lines, frame_at = {}, {}, sys._getframe
+
+    def find():
+        frame = frame_at(2)
+        while frame is not None:
+            code = frame.f_code
+            known = is_inside.get(code)
+            if known is None:
+                known = is_inside[code] = code.co_filename.startswith((inside, "<"))
+            if not known:
+                key = code, frame.f_lasti
+                found = lines.get(key)
+                if found is None:
+                    path = code.co_filename.rpartition(packages)[2]
+                    found = hook.name(f"{path[len(here):] if path.startswith(here) else path}({frame.f_lineno}): {code.co_name}")
+                    if len(lines) < 100000:
+                        lines[key] = found
+                return found
+            frame = frame.f_back
+        return 0
+
+    class Lines(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            if not hook.is_on:
+                return func(*args, **(kwargs or {}))
+            before = line.value
+            try:
+                line.value = find()
+            except Exception:           # noqa: BLE001
+                pass
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                line.value = before
+
+    mode = Lines()
+    mode.__enter__()
+
+    def leave():
+        """Takes the mode from the bottom of the stack; those above it come back in their order."""
+        above = []
+        pop, push, count = torch._C._pop_torch_function_stack, torch._C._push_on_torch_function_stack, torch._C._len_torch_function_stack
+        while count():
+            other = pop()
+            if other is mode:
+                break
+            above.append(other)
+        for other in reversed(above):
+            push(other)
+        if not hook.why:
+            hook.why = "lines of code were recorded until torch.compile was called"
+            hook.say()
+            hook.why = ""
+
+    leave, has_left = safely(hook, leave), []
+
+    def make(original):
+        def compile(*arguments, **named):
+            if not has_left and threading.get_ident() == hook.thread:
+                has_left.append(True)
+                leave()
+            return original(*arguments, **named)
+        return compile
+
+    wrap(torch, "compile", make)
+    wrap(sys.modules.get("torch.export"), "export", make)
+
+
 def start(torch):
     """Called once, when torch has been imported."""
     door = find_door()
@@ -438,6 +518,8 @@ def start(torch):
         count_memory(hook)
         if door.wants & WANTS_MODULES:
             mark_modules(hook)
+        if door.wants & WANTS_STACKS and door.line and not hook.why:
+            say_lines(hook)
         from torch.nn.modules import module as modules
         from torch.optim import optimizer
         behind_step = getattr(optimizer, "register_optimizer_step_post_hook", None)

@@ -8,16 +8,15 @@
 
 /* What the capture left out, and what would bring it: a setting of torch.profiler, one of `nsys profile`, one of
    `holdup run`.  Each row is one bit of hu_health.missing. */
-#define HU_IN_TORCH "record a trace with torch.profiler as well: "
 #define HU_MISSING(M)                                                                                                    \
     M(STEPS, "steps", "step marks", "call prof.step() once per iteration, with a schedule",                              \
       "torch.cuda.nvtx.range_push(\"step\") and range_pop() around each iteration; nsys profile --trace=cuda,nvtx,osrt", \
-      "call holdup.step() once per iteration (docs/markers.md)")                                                         \
+      "call holdup.step() once per iteration (docs/markers.md); for PyTorch, holdup run --pytorch finds them")           \
     M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)", "nsys profile --pytorch=autograd-shapes-nvtx",    \
-      HU_IN_TORCH "profile(record_shapes=True)")                                                                         \
+      "holdup run --pytorch=shapes")                                                                                     \
     M(STACKS, "stacks", "Python stacks", "profile(with_stack=True), for a few steps only: it is expensive",              \
       "nsys profile --python-sampling=true, or --python-backtrace=cuda with --cudabacktrace=all",                        \
-      HU_IN_TORCH "profile(with_stack=True), for a few steps only")                                                      \
+      "holdup run --pytorch=stacks, for a few steps only")                                                               \
     M(MEMORY, "memory", "allocations", "profile(profile_memory=True)", "nsys profile --cuda-memory-usage=true",          \
       "holdup run --cuda-memory-usage=true")                                                                             \
     M(SYNC, "sync", "synchronisation records",                                                                           \
@@ -29,7 +28,7 @@
       "nsys profile --trace=cuda; no other profiler may run", "holdup run, while no other profiler runs")                \
     M(HOST, "host", "operators (GPU operations were)", "profile(activities=[ProfilerActivity.CPU, ...])",                \
       "nsys profile --trace=cuda,nvtx,osrt --pytorch=autograd-nvtx",                                                     \
-      HU_IN_TORCH "profile(activities=[ProfilerActivity.CPU, ...])")
+      "holdup run --pytorch, of a program that uses PyTorch")
 
 typedef enum {
 #define M(id, key, what, torch, nsight, holdup) HU_MISSING_##id,

@@ -183,16 +183,18 @@ static int parse_pytorch(void *field, const char *text, hu_error *err)
             o->torch |= HU_TORCH_WANTS_SHAPES;
         else if (hu_str_equal(word, HU_STR("modules")) || hu_str_equal(word, HU_STR("functions-trace")))
             o->torch |= HU_TORCH_WANTS_MODULES;
+        else if (hu_str_equal(word, HU_STR("stacks")))
+            o->torch |= HU_TORCH_WANTS_STACKS;
         else if (word.n && !hu_str_equal(word, HU_STR("autograd-nvtx")))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pytorch needs shapes, modules or none, not \"%.*s\"",
-                           HU_FMT(word));
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                           "--pytorch needs shapes, modules, stacks or none, not \"%.*s\"", HU_FMT(word));
     }
     return 0;
 }
 
 static size_t pytorch_words(const char **out, size_t room)
 {
-    static const char *const words[] = {"shapes", "modules", "none"};
+    static const char *const words[] = {"shapes", "modules", "stacks", "none"};
     size_t                   n = 0;
 
     for (; n < HU_COUNT(words) && n < room; n++)
@@ -529,7 +531,7 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
      "ask NCCL for these events: default, all, kernelch (when kernels ran), proxyop, ...", AT(nccl_events),
      .parse = parse_nccl_events, .heading = "what to record"},
     {"pytorch", 0, HU_OPTION_MAYBE, "[=LIST]",
-     "find PyTorch's operators and steps; shapes: input shapes, too; modules: calls of nn.Module", 0, .parse = parse_pytorch,
+     "find PyTorch's operators and steps; shapes: input shapes, too; modules: calls of nn.Module; stacks: lines of code", 0, .parse = parse_pytorch,
      .heading = "what to record", .words = pytorch_words},
     {"paths", 0, HU_OPTION_FLAG, NULL, "record the files and peers of calls (default; --no-paths: omit them)", AT(paths),
      .heading = "what to record"},

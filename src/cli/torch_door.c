@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "cli/command.h"
@@ -35,7 +36,9 @@ static void say_found(const hu_tally *t)
                        operators, others);
     else
         hu_command_say("PyTorch %s: no step was found, %s operators%s", f->version, operators, others);
-    if (f->why[0])
+    if (strncmp(f->why, "lines ", 6) == 0) /* of code, by the hook: it recorded everything else */
+        hu_command_say("--pytorch=stacks: %s", f->why);
+    else if (f->why[0])
         hu_command_say("PyTorch's operators were not recorded: %s", f->why);
     if (f->made_way)
         hu_command_say("PyTorch's operators were not recorded while another profiler of the program was active (%" PRIu32

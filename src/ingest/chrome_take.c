@@ -317,6 +317,7 @@ static uint32_t take_op(chrome_reader *r)
     };
 
     r->has_shapes |= d.dims != 0;
+    r->has_stacks |= extra.stack != 0;
     r->has_modules |= extra.module != 0;
     if ((extra.stack | extra.module | extra.backend | extra.file | extra.collective) || extra.stream >= 0)
         d.extra = hu_builder_op_extra(r->b, &extra);

@@ -13,6 +13,8 @@
 #include "base/banned.h"
 
 static uint32_t is_observed;      /* libtorch's observer is on, by the hook */
+static uint32_t line;             /* of the program's code, as the hook says: a text's id; 0: none */
+static uint32_t line_key;         /* what its argument is called */
 static bool     is_in_step;       /* that is recorded */
 static uint64_t operators_before; /* the open step */
 
@@ -135,13 +137,16 @@ bool hu_pytorch_read(const char *text, hu_pytorch_operator *out)
 
 void hu_pytorch_write(const hu_pytorch_operator *o)
 {
-    hu_record *r;
+    const uint32_t at = __atomic_load_n(&line, __ATOMIC_RELAXED);
+    hu_record     *r;
 
     if (!hu_gate_open(HU_DOOR_PYTORCH))
         return;
-    r = hu_ring_take(1);
+    r = hu_ring_take(at ? 2 : 1);
     if (!r)
         return; /* counted */
+    if (at)
+        r[1] = (hu_record){.id = line_key, .type = HU_RECORD_MORE, .aux = HU_MORE_TEXT, .a = at};
     r->time = hu_ticks();
     r->id = o->name;
     r->aux = 0;
@@ -272,6 +277,10 @@ const hu_pytorch_api *holdup_pytorch_v1(void)
     if (!hu_the_process.session[0] || !(hu_the_control->wanted & HU_DOOR_PYTORCH))
         return NULL;
     api.marks = hu_annotate_table();
+    if (hu_the_control->torch & HU_TORCH_WANTS_STACKS) {
+        line_key = hu_string_of("Call stack"); /* as torch.profiler called it (trace/details.h) */
+        api.line = line_key ? &line : NULL;
+    }
     api.wants = hu_the_control->torch;
     if (hu_the_control->capture_range[0] || hu_the_control->cuda & HU_CUDA_ONLY_RANGE)
         api.wants |= HU_TORCH_WANTS_ALWAYS;

@@ -100,7 +100,7 @@ typedef enum {
     HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_OPENCL,  /* see opencl.h */
     HU_RECORD_OMP,     /* see omp_events.h */
-    HU_RECORD_TORCH,   /* an operator: as BEGIN; a = sequence number (int64, -1: none), b = id of its input shapes */
+    HU_RECORD_TORCH,   /* an operator: as BEGIN; a = sequence number (int64, -1: none), b = id of its input shapes; MORE: line */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -183,7 +183,7 @@ typedef enum { HU_CLOCK_MONOTONIC, HU_CLOCK_TSC } hu_clock;
 typedef enum { HU_PROCESS_RUNS = 1, HU_PROCESS_EXITED, HU_PROCESS_REPLACED /* by an exec */ } hu_process_state;
 
 /* Bits of hu_control.torch; the last one is of the program's table alone: ranges open and close the gate, at any time. */
-enum { HU_TORCH_WANTS_SHAPES = 1, HU_TORCH_WANTS_MODULES = 2, HU_TORCH_WANTS_ALWAYS = 4 };
+enum { HU_TORCH_WANTS_SHAPES = 1, HU_TORCH_WANTS_MODULES = 2, HU_TORCH_WANTS_ALWAYS = 4, HU_TORCH_WANTS_STACKS = 8 };
 
 /* What the hook of --pytorch did in a process.  The last: it found torch. */
 typedef enum { HU_TORCH_NONE, HU_TORCH_FAILED, HU_TORCH_ON, HU_TORCH_STATES } hu_torch_state;
