@@ -504,9 +504,9 @@ class Real(Case):
         self.assertTrue(any(o[3] is not None for o in a), "some are linked")
         self.assertEqual(self.annotations(ours), self.annotations(theirs))
 
-    def compare(self, text: str) -> None:
+    def compare(self, text: str, options: str = "--pytorch=shapes") -> None:
         path = self.script("import os\n" + text + TAIL)
-        done = self.record(path)
+        done = self.record(path, options=options)
         steps = json.loads(done.stdout.splitlines()[-1])["steps"]
         self.profile(path, self.folder / "profiler.json")
         self.assert_same(self.trace, self.folder / "profiler.json")
@@ -515,6 +515,9 @@ class Real(Case):
 
     def test_a_plain_loop(self) -> None:
         self.compare(PLAIN)
+
+    def test_a_plain_loop_with_lines_of_code(self) -> None:
+        self.compare(PLAIN, "--pytorch=shapes,stacks")
 
     def test_gradient_accumulation(self) -> None:
         self.compare(ACCUMULATION)
