@@ -407,7 +407,7 @@ class Ranks(Case):
 class Numbers(Case):
     """NCCL counts each kind of collective of a communicator by itself."""
 
-    def trace(self, rank: int, first: int, earlier_us: int = 0, **more: Any) -> pathlib.Path:
+    def recorded(self, rank: int, first: int, earlier_us: int = 0, **more: Any) -> pathlib.Path:
         """Like calls, all alike but for their numbers; the trace begins with the `first` round."""
         path = self.folder / f"rank{rank}.json"
         events = []
@@ -422,13 +422,13 @@ class Numbers(Case):
     def test_a_later_beginning_shifts_nothing(self) -> None:
         for host, called in (({"host_name": "a"}, {"matched": 21, "compared": 21, "last_rank": 1, "last": 21, "late_ns": 100000}),
                              ({}, {"matched": 21, "compared": 0, "last_rank": None, "last": 0, "late_ns": None})):  # clocks of two hosts, perhaps
-            report = json.loads(holdup("report", "--json", self.trace(0, 0, **host), self.trace(1, 5, **host)).stdout)
+            report = json.loads(holdup("report", "--json", self.recorded(0, 0, **host), self.recorded(1, 5, **host)).stdout)
             self.assertEqual((report["collectives"]["matched"], report["collectives"]["unmatched"]), (21, 15))
             self.assertEqual(report["collectives"]["called"], called)
 
     def test_numbers_are_believed_before_times(self) -> None:
         """Rank 1 began to be recorded later, and is ahead by as much: laid side by side by order, its calls would be another round's."""
-        report = json.loads(holdup("report", "--json", self.trace(0, 0, host_name="a"), self.trace(1, 5, 50000, host_name="a")).stdout)
+        report = json.loads(holdup("report", "--json", self.recorded(0, 0, host_name="a"), self.recorded(1, 5, 50000, host_name="a")).stdout)
         self.assertEqual(report["collectives"]["called"], {"matched": 21, "compared": 21, "last_rank": 0, "last": 21, "late_ns": 49900000})
 
 

@@ -664,7 +664,7 @@ class Real(Case):
             skip_loudly(f"{self.torch} cannot compile")
             self.skipTest("no torch.compile")
         done = self.record(path, options="--pytorch=stacks", arguments=("compile",))
-        self.assertIn("--pytorch=stacks: lines of code were recorded until torch.compile was called", done.stderr)
+        self.assertIn("--pytorch=stacks: lines of code were recorded until the program compiled (torch.compile, torch.export)", done.stderr)
         self.assertNotIn("operators were not recorded", done.stderr)
         self.assertEqual(rows(self.trace, "select count(*) as n from op where step is not null and stack is not null")[0]["n"], 0)
         self.assertEqual(self.numbers(), [0, 1, 2])

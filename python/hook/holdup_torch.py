@@ -482,7 +482,7 @@ def say_lines(hook):
         for other in reversed(above):
             push(other)
         if not hook.why:
-            hook.why = "lines of code were recorded until torch.compile was called"
+            hook.why = "lines of code were recorded until the program compiled (torch.compile, torch.export)"
             hook.say()
             hook.why = ""
 

@@ -39,7 +39,7 @@ typedef struct {
     void (*step_end)(uint32_t is_none); /* is_none: what began was no step */
     void (*say)(uint32_t state, const char *version, const char *why); /* hu_torch_facts */
     void (*made_way)(void);
-    uint32_t                  *line;  /* id of the line of the program's code that operators belong to from now on; 0: none */
+    uint32_t                  *line; /* id of the line of the program's code that operators belong to from now on; 0: none */
     const holdup_annotate_api *marks; /* for ranges and counters; who only has it has marked nothing yet */
 } hu_pytorch_api;
 

@@ -100,7 +100,7 @@ typedef enum {
     HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_OPENCL,  /* see opencl.h */
     HU_RECORD_OMP,     /* see omp_events.h */
-    HU_RECORD_TORCH,   /* an operator: as BEGIN; a = sequence number (int64, -1: none), b = id of its input shapes; MORE: line */
+    HU_RECORD_TORCH,   /* an operator: as BEGIN; a = sequence number (int64, -1: none), b = id of its shapes; MORE: line */
     HU_RECORD_TYPES,
 } hu_record_type;
 

@@ -38,8 +38,9 @@ typedef struct {
 struct hu_pf_gloo {
     HU_VEC(collective) list; /* by start */
     HU_VEC(request) requests;
-    uint64_t queue;      /* of the last thread; 0: there was none */
-    bool     has_queues; /* more than one */
+    HU_VEC(uint64_t) pauses; /* when nothing was recorded from there on */
+    uint64_t queue;          /* of the last thread; 0: there was none */
+    bool     has_queues;     /* more than one */
 };
 
 /* PyTorch's words for the work of each operator (profilingTitle, ProcessGroupGloo.cpp). */
@@ -159,6 +160,8 @@ static bool read_one(hu_pf *p, reader *x, const hu_ring_event *e)
         return read_call(p, x, e);
     case HU_RECORD_WAKE:
         return read_signal(p, x, r);
+    case HU_RECORD_PAUSE:
+        return hu_vec_push(p->scratch, &p->gloo->pauses, r->time);
     case HU_RECORD_TORCH:
         name = title_of(hu_ring_text(p->ring, r->id));
         return name.n == 0 || hu_vec_push(p->scratch, &p->gloo->requests, ((request){r->time, name}));
@@ -207,6 +210,22 @@ static int by_request(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
+/* When those ended that were running is not known. */
+static void leave_out_paused(struct hu_pf_gloo *g)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->list.n; i++) {
+        bool is_cut = false;
+
+        for (size_t k = 0; k < g->pauses.n; k++)
+            is_cut |= g->list.at[i].start < g->pauses.at[k] && g->pauses.at[k] < g->list.at[i].end;
+        if (!is_cut)
+            g->list.at[kept++] = g->list.at[i];
+    }
+    g->list.n = kept;
+}
+
 static void name_all(struct hu_pf_gloo *g)
 {
     bool fits = g->list.n == g->requests.n && !g->has_queues;
@@ -240,6 +259,7 @@ bool hu_pf_gloo_survey(hu_pf *p)
     for (size_t i = 0; i < n; i++)
         if (!survey_thread(p, &threads[i]))
             return false;
+    leave_out_paused(p->gloo);
     if (p->gloo->list.n)
         qsort(p->gloo->list.at, p->gloo->list.n, sizeof *p->gloo->list.at, by_start);
     if (p->gloo->requests.n)
