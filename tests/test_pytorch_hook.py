@@ -518,6 +518,9 @@ class Real(Case):
 
     def test_a_plain_loop_with_lines_of_code(self) -> None:
         self.compare(PLAIN, "--pytorch=shapes,stacks")
+        number = 1 + (self.folder / "train.py").read_text().splitlines().index("    for x, y in loader:")
+        loads = rows(self.trace, "select distinct stack from op where name in ('aten::stack', 'aten::select')")
+        self.assertEqual([r["stack"].rpartition("/")[2] for r in loads], [f"train.py({number}): work"], "no frame of torch, and none of the hook")
 
     def test_gradient_accumulation(self) -> None:
         self.compare(ACCUMULATION)
@@ -642,7 +645,8 @@ class Real(Case):
         line = {text.strip(): n for n, text in enumerate(path.read_text().splitlines(), 1)}
         alone = subprocess.run([self.torch, path, "alone"], capture_output=True, text=True, env=self.env(), check=True, timeout=300).stdout
         self.assertEqual(self.record(path, options="--pytorch=stacks").stdout, alone)
-        found = rows(self.trace, "select o.name, o.stack, f.stack as forward, count(*) as n from op o left join op f on f.id = o.forward where not o.is_annotation and o.step is not null group by 1, 2, 3")
+        found = rows(self.trace, """select o.name, o.stack, f.stack as forward, count(*) as n from op o left join op f on f.id = o.forward
+                                    where not o.is_annotation and o.step is not null group by 1, 2, 3""")
 
         def said(name: str) -> set[tuple]:
             return {(r["stack"].rpartition("/")[2], r["forward"] and r["forward"].rpartition("/")[2]) for r in found if r["name"] == name and r["stack"]}

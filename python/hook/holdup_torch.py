@@ -20,6 +20,7 @@ VERSION = 1
 NONE, FAILED, ON = 0, 1, 2                              # hu_torch_state
 WANTS_SHAPES, WANTS_MODULES, WANTS_ALWAYS, WANTS_STACKS = 1, 2, 4, 8    # hu_pytorch_api.wants
 CHECKPOINT = 7                                          # HOLDUP_PHASE_CHECKPOINT
+MOST_LINES = 100000                                     # of code that are remembered: a program may make code for ever
 MOST_CALLS_BEFORE_STEP = 5000                           # of modules: who calls more without a gradient does not train
 
 _u32, _u64, _i64, _text, _function = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_char_p, ctypes.PYFUNCTYPE
@@ -429,7 +430,7 @@ def say_lines(hook):
     """
     torch = hook.torch
     from torch.overrides import TorchFunctionMode
-    inside = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    inside = (os.path.dirname(os.path.abspath(torch.__file__)) + os.sep, __file__, "<frozen ", "<eval_with_key>")   # this file: it wraps some
     line = _u32.from_address(ctypes.addressof(hook.door.line.contents))
     here, packages = os.getcwd() + os.sep, os.sep + "site-packages" + os.sep
     is_inside, lines, frame_at = {}, {}, sys._getframe
@@ -440,14 +441,16 @@ def say_lines(hook):
             code = frame.f_code
             known = is_inside.get(code)
             if known is None:
-                known = is_inside[code] = code.co_filename.startswith((inside, "<"))
+                if len(is_inside) > MOST_LINES:
+                    is_inside.clear()
+                known = is_inside[code] = code.co_filename.startswith(inside)
             if not known:
                 key = code, frame.f_lasti
                 found = lines.get(key)
                 if found is None:
                     path = code.co_filename.rpartition(packages)[2]
                     found = hook.name(f"{path[len(here):] if path.startswith(here) else path}({frame.f_lineno}): {code.co_name}")
-                    if len(lines) < 100000:
+                    if len(lines) < MOST_LINES:
                         lines[key] = found
                 return found
             frame = frame.f_back

@@ -73,40 +73,59 @@ static bool is_collective(const hu_ask *ask, uint32_t i)
     return hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM;
 }
 
-/* Is a thread in a collective of its own at a time? */
-static bool is_in_collective(const hu_ask *ask, uint32_t track, int64_t time_ns)
+static bool covers(const hu_intervals *sorted, int64_t time_ns)
 {
-    const hu_track *t = &ask->tracks[track];
+    size_t low = 0, high = sorted->n;
 
-    for (uint32_t k = hu_ask_first_from(ask, t, time_ns + 1); k-- > 0;) {
-        const uint32_t i = ask->order[t->first + k];
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
 
-        if (is_collective(ask, i))
-            return hu_ask_end(ask, i) >= time_ns; /* they do not overlap */
+        if (sorted->at[middle].end_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    return low < sorted->n && sorted->at[low].start_ns <= time_ns;
 }
 
-/* Waits that a thread which communicates ended.  False: no memory. */
+/* The collectives of each host thread; *does_any: there are some.  False: no memory. */
+static bool list_collectives(const hu_ask *ask, hu_intervals *of_track, bool *does_any)
+{
+    *does_any = false;
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        if (!is_collective(ask, i) || ask->tracks[ask->s.track[i]].type != HU_TRACK_HOST)
+            continue;
+        *does_any = true;
+        if (!hu_intervals_add(ask->scratch, &of_track[ask->s.track[i]], ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    for (size_t t = 0; t < ask->n_tracks; t++)
+        if (of_track[t].n && !hu_intervals_unite(ask->scratch, &of_track[t]))
+            return false;
+    return true;
+}
+
+/* Waits that a thread ended in the middle of a collective.  False: no memory. */
 static bool find_comm(const hu_ask *ask, const uint8_t **out)
 {
-    bool    *communicates = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *communicates);
-    uint8_t *comm;
-    hu_wakes wakes;
-    bool     does_any = false;
+    hu_intervals *of_track = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *of_track);
+    uint8_t      *comm;
+    hu_wakes      wakes;
+    bool          does_any;
 
     *out = NULL;
-    for (uint32_t i = 0; communicates && i < ask->s.n; i++)
-        if (is_collective(ask, i) && ask->tracks[ask->s.track[i]].type == HU_TRACK_HOST)
-            does_any = communicates[ask->s.track[i]] = true;
-    if (!communicates || !does_any)
-        return communicates != NULL;
+    if (!of_track || !list_collectives(ask, of_track, &does_any))
+        return false;
+    if (!does_any)
+        return true;
     comm = hu_arena_calloc(ask->scratch, ask->s.n + 1, sizeof *comm);
     if (!comm || !hu_wakes_find(ask, ask->scratch, ask->scratch, &wakes))
         return false;
-    for (size_t k = 0; k < wakes.n; k++)
-        comm[wakes.at[k].slice] = communicates[wakes.at[k].waker] && !communicates[ask->s.track[wakes.at[k].slice]] &&
-                                  is_in_collective(ask, wakes.at[k].waker, wakes.at[k].wake_ns);
+    for (size_t k = 0; k < wakes.n; k++) {
+        const hu_woken *w = &wakes.at[k];
+
+        comm[w->slice] = of_track[ask->s.track[w->slice]].n == 0 && covers(&of_track[w->waker], w->wake_ns);
+    }
     *out = comm;
     return true;
 }
