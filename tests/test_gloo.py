@@ -136,6 +136,14 @@ class Real(Case):
             text = holdup("report", *made).stdout
             self.assertRegex(re.sub(r"\s+", " ", text), rf"% for rank {late} \(host: sleep")
 
+    def test_part_of_the_steps(self) -> None:
+        """The threads waited already when recording began: what they run first is not seen, and the others keep their names."""
+        _, made = self.train(2, 1, "--pytorch", "--steps", "4..8")
+        names = [[r["name"] for r in self.collectives(trace)] for trace in made]
+        for found in names:
+            self.assertEqual(set(found), {"gloo:all_reduce"})
+            self.assertGreaterEqual(len(found), 3)
+
     def test_without_the_hook(self) -> None:
         """No steps and no names; the time is the same."""
         truth, made = self.train(2, 1)

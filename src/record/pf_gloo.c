@@ -15,7 +15,7 @@
  * by who called: the waits inside of one are gloo's (UnboundBuffer::waitRecv), those for the queue are not.
  *
  * What a collective is called is only known with --pytorch: a queue keeps its order, so the first that is taken is the first
- * operator c10d::X.  Where their numbers differ, or there are several queues, none is named.
+ * operator c10d::X.  Where both do not fit, or there are several queues, none is named.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -226,14 +226,17 @@ static void leave_out_paused(struct hu_pf_gloo *g)
     g->list.n = kept;
 }
 
+/* Where recording began later, requests may be without a collective at first: the thread waited already, unseen.  Nobody takes
+ * what has not been asked for yet, so elsewhere none may be missing. */
 static void name_all(struct hu_pf_gloo *g)
 {
-    bool fits = g->list.n == g->requests.n && !g->has_queues;
+    const size_t early = g->requests.n - g->list.n;
+    bool         fits = g->list.n <= g->requests.n && !g->has_queues;
 
     for (size_t i = 0; i < g->list.n && fits; i++)
-        fits = g->requests.at[i].start <= g->list.at[i].start;
+        fits = g->requests.at[early + i].start <= g->list.at[i].start;
     for (size_t i = 0; i < g->list.n; i++)
-        g->list.at[i].name = fits ? g->requests.at[i].name : HU_STR("gloo:collective");
+        g->list.at[i].name = fits ? g->requests.at[early + i].name : HU_STR("gloo:collective");
 }
 
 /* A process without libtorch need not be read twice. */
