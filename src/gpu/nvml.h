@@ -12,7 +12,7 @@
 
 #include "base/gpu_counters.h"
 
-enum { HU_NVML_TEXT = 96, HU_NVML_PIDS = 256 };
+enum { HU_NVML_TEXT = 96, HU_NVML_PIDS = 256, HU_NVML_PARTS = 64 };
 
 /* How a call went: three answers ask for three reactions. */
 typedef enum {
@@ -30,7 +30,9 @@ typedef struct {
     uint32_t most_sm_mhz, most_memory_mhz, power_limit_mw;    /* 0 not known */
     uint64_t memory_bytes;                                    /* 0 not known */
     bool     is_mig;                                          /* divided: most values are not of one job */
-    uint32_t denied;                                          /* bits: quantities that never have a value here */
+    int      minor;                                           /* of its device node; -1 not known */
+    uint64_t denied;                                          /* bits: questions that never have an answer here */
+    uint64_t denied_fields;                                   /* the same of fields */
 } hu_nvml_device;
 
 /* Values of one look; what is not in `has` has none. */
@@ -39,8 +41,11 @@ typedef struct {
     int64_t  value[HU_GPU_QUANTITY_COUNT];
 } hu_nvml_values;
 
-/* Is there a driver?  Without one, the library must not be started: as root it makes device nodes. */
-bool hu_nvml_has_driver(void);
+/*
+ * Is there a driver?  Without one, the library must not be started: as root it makes device nodes.  `root` goes in front of
+ * /proc and /sys: "" but in tests and containers.
+ */
+bool hu_nvml_has_driver(const char *root);
 
 /*
  * Loads and starts `library` (NULL: the system's).  NULL on failure, and `code` is NVML's, or -1: no library, -2: it lacks
@@ -51,8 +56,8 @@ void     hu_nvml_close(hu_nvml *n); /* NULL is fine */
 
 void hu_nvml_driver(hu_nvml *n, char out[HU_NVML_TEXT]); /* "" not known */
 
-/* How many GPUs the driver has; -1 it does not say. */
-int hu_nvml_count(hu_nvml *n);
+/* How many GPUs the driver has; -1 it does not say, and `code` says why. */
+int hu_nvml_count(hu_nvml *n, int *code);
 
 /* Fills `out`; false: it cannot be looked at, and `code` says why. */
 bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code);
@@ -60,12 +65,22 @@ bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code
 /* HU_NVML_LOST when the GPU has gone; else OK, with what there is. */
 hu_nvml_class hu_nvml_look(hu_nvml *n, hu_nvml_device *d, hu_nvml_values *out, int *code);
 
+/* Is it divided (MIG)?  Of how many parts can it be, at most; then the i-th: false where there is none, or no more. */
+bool     hu_nvml_is_mig(hu_nvml *n, const hu_nvml_device *d);
+unsigned hu_nvml_parts_most(hu_nvml *n, const hu_nvml_device *d);
+bool     hu_nvml_part(hu_nvml *n, const hu_nvml_device *d, unsigned i, hu_nvml_device *out, unsigned *gpu_instance,
+                      unsigned *compute_instance, int *code);
+
 /* Processes that compute on it, in this PID namespace or the machine's; at most HU_NVML_PIDS. */
 size_t hu_nvml_processes(hu_nvml *n, const hu_nvml_device *d, uint32_t out[HU_NVML_PIDS]);
 
 /* Asks to be told of errors (XID) of these; then the next one that came: false none. */
 void hu_nvml_listen(hu_nvml *n, const hu_nvml_device *d);
 bool hu_nvml_heard(hu_nvml *n, void **handle, uint64_t *xid);
+
+/* What an answer of this code asks for; and whether it is the driver that is gone, with all of its GPUs. */
+hu_nvml_class hu_nvml_class_of(int code);
+bool          hu_nvml_is_driver_gone(int code);
 
 /* Of NVML's codes: "GPU is lost"; a number where it has no name. */
 const char *hu_nvml_words(int code);

@@ -148,7 +148,7 @@ static void open_devices(sampler *s, const hu_gpu_sampler_options *o)
     char driver[HU_NVML_TEXT];
     int  code;
 
-    s->n = hu_nvml_count(s->nvml);
+    s->n = hu_nvml_count(s->nvml, &code);
     if (s->n < 0) {
         put_problem(s, 0, "the driver does not say how many GPUs there are", "");
         s->n = 0;
@@ -341,7 +341,7 @@ bool hu_gpu_sampler_start(const hu_gpu_sampler_options *options, const char *ses
     int      to[2] = {-1, -1}, from[2] = {-1, -1};
 
     *out = (hu_gpu_sampler){.to = -1, .from = -1};
-    if (!s || !options->hz || (!options->library && !hu_nvml_has_driver())) {
+    if (!s || !options->hz || (!options->library && !hu_nvml_has_driver(""))) {
         free(s);
         return false;
     }

@@ -47,7 +47,7 @@ static void test_values(void **state)
     hu_nvml       *n = play(library, "pid=4711,xid=1", &d);
 
     (void)state;
-    assert_int_equal(hu_nvml_count(n), 2);
+    assert_int_equal(hu_nvml_count(n, &code), 2);
     assert_string_equal(d.name, "NVIDIA H100 80GB HBM3");
     assert_string_equal(d.uuid, "GPU-0000abc0-1111-2222-3333-444444444444");
     assert_string_equal(d.bus, "00000000:1B:00.0");
