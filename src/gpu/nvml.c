@@ -200,7 +200,7 @@ bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code
 {
     pci_3    pci = {0};
     memory_1 memory = {0};
-    unsigned minor = 0;
+    unsigned minor = 0, now = 0, next = 0;
 
     *out = (hu_nvml_device){.minor = -1};
     *code = n->handle(index, &out->handle);
@@ -212,7 +212,7 @@ bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code
     out->bus[sizeof out->bus - 1] = '\0';
     if (n->minor && n->minor(out->handle, &minor) == SUCCESS && minor <= INT16_MAX)
         out->minor = (int)minor;
-    out->is_mig = hu_nvml_is_mig(n, out);
+    out->is_mig = n->mig && n->mig(out->handle, &now, &next) == SUCCESS && now == 1;
     if (!n->most_clock || n->most_clock(out->handle, 1, &out->most_sm_mhz) != SUCCESS)
         out->most_sm_mhz = 0;
     if (!n->most_clock || n->most_clock(out->handle, 2, &out->most_memory_mhz) != SUCCESS)
@@ -225,13 +225,6 @@ bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code
 }
 
 /* ---- parts of divided GPUs --------------------------------------------------------------------------------------- */
-
-bool hu_nvml_is_mig(hu_nvml *n, const hu_nvml_device *d)
-{
-    unsigned now = 0, next = 0;
-
-    return n->mig && n->mig(d->handle, &now, &next) == SUCCESS && now == 1;
-}
 
 unsigned hu_nvml_parts_most(hu_nvml *n, const hu_nvml_device *d)
 {

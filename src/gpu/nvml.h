@@ -65,8 +65,7 @@ bool hu_nvml_describe(hu_nvml *n, unsigned index, hu_nvml_device *out, int *code
 /* HU_NVML_LOST when the GPU has gone; else OK, with what there is. */
 hu_nvml_class hu_nvml_look(hu_nvml *n, hu_nvml_device *d, hu_nvml_values *out, int *code);
 
-/* Is it divided (MIG)?  Of how many parts can it be, at most; then the i-th: false where there is none, or no more. */
-bool     hu_nvml_is_mig(hu_nvml *n, const hu_nvml_device *d);
+/* Of how many parts (MIG devices) a divided GPU can be, at most; then the i-th: false where there is none, or no more. */
 unsigned hu_nvml_parts_most(hu_nvml *n, const hu_nvml_device *d);
 bool     hu_nvml_part(hu_nvml *n, const hu_nvml_device *d, unsigned i, hu_nvml_device *out, unsigned *gpu_instance,
                       unsigned *compute_instance, int *code);
@@ -77,6 +76,9 @@ size_t hu_nvml_processes(hu_nvml *n, const hu_nvml_device *d, uint32_t out[HU_NV
 /* Asks to be told of errors (XID) of these; then the next one that came: false none. */
 void hu_nvml_listen(hu_nvml *n, const hu_nvml_device *d);
 bool hu_nvml_heard(hu_nvml *n, void **handle, uint64_t *xid);
+
+/* The code of a list that is empty. */
+enum { HU_NVML_NOT_FOUND = 6 };
 
 /* What an answer of this code asks for; and whether it is the driver that is gone, with all of its GPUs. */
 hu_nvml_class hu_nvml_class_of(int code);

@@ -247,6 +247,15 @@ static int get_pcie_replays(hu_nvml *n, void *device, answers a)
     return one(n->pcie_replays, device, a);
 }
 
+static int get_mig(hu_nvml *n, void *device, answers a)
+{
+    unsigned  now = 0, next = 0;
+    const int rc = n->mig ? n->mig(device, &now, &next) : FUNCTION_NOT_FOUND;
+
+    a[0] = now;
+    return rc == SUCCESS && now > 1 ? UNKNOWN : rc;
+}
+
 static int get_fabric(hu_nvml *n, void *device, answers a)
 {
     fabric_3 three = {.version = VERSION_OF(fabric_3, 3)};
@@ -290,6 +299,7 @@ static int (*const asks[])(hu_nvml *n, void *device, answers a) = {
     [HU_NVML_ASK_PCIE_GENERATION] = get_pcie_generation,
     [HU_NVML_ASK_PCIE_WIDTH] = get_pcie_width,
     [HU_NVML_ASK_PCIE_REPLAYS] = get_pcie_replays,
+    [HU_NVML_ASK_MIG] = get_mig,
     [HU_NVML_ASK_FABRIC] = get_fabric,
 };
 _Static_assert(sizeof asks / sizeof *asks == HU_NVML_QUESTION_COUNT && HU_NVML_QUESTION_COUNT <= 64, "one for each question");

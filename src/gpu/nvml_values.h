@@ -34,6 +34,7 @@ enum { HU_NVML_ANSWERS = 4 };
     Q(PCIE_GENERATION) /* now, most */                                         \
     Q(PCIE_WIDTH)      /* lanes: now, most */                                  \
     Q(PCIE_REPLAYS)    /* count */                                             \
+    Q(MIG)             /* is it divided: 0, 1 */                               \
     Q(FABRIC)          /* state (HU_FABRIC_...), NVML's code, summary of its health (0 not known) */
 /* clang-format on */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HU_BOARD_GPUS = 128, HU_BOARD_PIDS = 128, HU_BOARD_TEXT = 96, HU_BOARD_XIDS = 64 };
+enum { HU_BOARD_GPUS = 128, HU_BOARD_PIDS = 128, HU_BOARD_TEXT = 96, HU_BOARD_XIDS = 256 };
 
 typedef enum { HU_VENDOR_NVIDIA, HU_VENDOR_AMD, HU_VENDOR_INTEL, HU_VENDOR_OTHER } hu_gpu_vendor;
 
@@ -36,11 +36,15 @@ typedef struct {
     hu_board_gpu gpu[HU_BOARD_GPUS];
 } hu_board_state;
 
+/* Who tells of an error of a GPU. */
+typedef enum { HU_XID_OF_DRIVER, HU_XID_OF_LOG, HU_XID_TELLERS } hu_xid_teller;
+
 /* Counts of the gpu sampler that live longer than it. */
 typedef struct {
     char     uuid[HU_BOARD_TEXT];
-    uint64_t xid, n;
-    double   last; /* Unix time */
+    uint64_t xid;
+    uint64_t n[HU_XID_TELLERS]; /* both tell of the same errors, and each may miss some: the greater one counts */
+    double   last;              /* Unix time when that grew */
 } hu_board_xid;
 
 typedef struct {
@@ -48,6 +52,7 @@ typedef struct {
     hu_board_state   state;
     uint32_t         n_xids; /* of the writer alone, as all that follows */
     hu_board_xid     xid[HU_BOARD_XIDS];
+    uint64_t         log_next; /* record of the kernel log that was not read yet; 0: none was */
 } hu_gpu_board;
 
 /* Memory for one that children share, cleared; NULL: there is none. */

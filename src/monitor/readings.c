@@ -93,6 +93,20 @@ void hu_put_problem(hu_readings *r, const char *source, const char *what, const 
     hu_put(r, HU_METRIC_PROBLEM, 1, source, what, fix);
 }
 
+void hu_readings_add(hu_readings *r, const hu_readings *from)
+{
+    r->is_full |= from->is_full;
+    if (!from->head.bytes)
+        return;
+    if (!make_room(r, from->head.bytes)) {
+        r->is_full = true;
+        return;
+    }
+    memcpy(r->rows + r->head.bytes, from->rows, from->head.bytes);
+    r->head.bytes += from->head.bytes;
+    r->head.n += from->head.n;
+}
+
 void hu_readings_clear(hu_readings *r)
 {
     r->head.bytes = r->head.n = 0;

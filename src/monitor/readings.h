@@ -53,6 +53,9 @@ void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *cons
 /* Why a source cannot sample something, as HU_METRIC_PROBLEM: `what` is wrong; `fix`: what to do. */
 void hu_put_problem(hu_readings *r, const char *source, const char *what, const char *fix);
 
+/* Adds all rows of another one. */
+void hu_readings_add(hu_readings *r, const hu_readings *from);
+
 /* Empties it for another look; keeps its memory.  hu_readings_free gives that back. */
 void hu_readings_clear(hu_readings *r);
 void hu_readings_free(hu_readings *r);

@@ -14,6 +14,7 @@ extern const hu_source hu_source_host_power;
 extern const hu_source hu_source_host_pressure;
 extern const hu_source hu_source_infiniband;
 extern const hu_source hu_source_intel;
+extern const hu_source hu_source_nvidia;
 
 /* clang-format off */
 const hu_source *const hu_sources[] = {
@@ -29,6 +30,7 @@ const hu_source *const hu_sources[] = {
     &hu_source_host_power,
     &hu_source_host_clock,
     &hu_source_cgroup_limits,
+    &hu_source_nvidia,
     NULL,
 };
 /* clang-format on */
