@@ -173,9 +173,10 @@ class Case(unittest.TestCase):
     def environment(self, **more: str) -> dict[str, str]:
         return {**os.environ, "NVML_SCENARIO": str(self.folder / "scenario"), **more}
 
-    def once(self, scenario: str, *words: str, **more: str) -> Series:
+    def once(self, scenario: str, library: pathlib.Path | None = None, with_library: bool = True, **more: str) -> Series:
         self.play(scenario)
-        done = subprocess.run([EXE, "monitor", "--once", "--period", "0.15", "--root", self.root, *(words or ("--nvml", self.library))],
+        done = subprocess.run([EXE, "monitor", "--once", "--period", "0.15", "--root", self.root,
+                               *(("--nvml", library or self.library) if with_library else ())],
                               env=self.environment(**more), capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         return parse(done.stdout)
@@ -488,7 +489,7 @@ class NoDriver(Case):
         self.gpu_on_bus("0000:3b:00.1", kind="0x040300")  # its sound
         self.gpu_on_bus("0000:86:00.0", vendor="0x1002")
         self.gpu_on_bus("0000:af:00.0", driver="vfio-pci")
-        series = self.once("", "--quiet")
+        series = self.once("", with_library=False)
         self.assertEqual(of(series, "holdup_gpus_expected", vendor="nvidia"), [2])
         self.assertEqual(problems(series), ["2 NVIDIA GPUs on the bus, no driver loaded"])
         self.assertEqual(of(series, "holdup_gpu_up"), [])
@@ -498,13 +499,13 @@ class NoDriver(Case):
         started = self.folder / "started"
         nodes = sorted(pathlib.Path("/dev").glob("nvidia*"))
         environment = {"LD_LIBRARY_PATH": str(self.folder), "NVML_STARTED": str(started)}
-        series = self.once("", "--quiet", **environment)
+        series = self.once("", with_library=False, **environment)
         self.assertFalse(started.exists())
         self.assertEqual(problems(series), ["no NVIDIA driver is loaded, and no NVIDIA GPU is on the bus"])
         self.assertEqual(sorted(pathlib.Path("/dev").glob("nvidia*")), nodes)
         (self.root / "proc/driver/nvidia").mkdir(parents=True)
         (self.root / "proc/driver/nvidia/version").write_text("NVRM version: stand-in\n")
-        series = self.once("", "--quiet", **environment)
+        series = self.once("", with_library=False, **environment)
         self.assertTrue(started.exists())
         self.assertEqual(of(series, "holdup_gpu_up"), [1])
 
@@ -513,7 +514,7 @@ class NoDriver(Case):
             with self.subTest(code=code):
                 what, = problems(self.once(f"code nvmlInit_v2 {code}\n"))
                 self.assertIn(words, what)
-        what, = problems(self.once("", "--nvml", str(self.folder / "none.so")))
+        what, = problems(self.once("", library=self.folder / "none.so"))
         self.assertIn("cannot be loaded", what)
 
 

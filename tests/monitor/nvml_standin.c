@@ -500,7 +500,10 @@ static void fill(struct field *f, int device)
     int    id, type, which, link;
     double sent, received;
 
-    f->code = code_of("field", device) ? code_of("field", device) : NOT_SUPPORTED;
+    f->code = code_of("field", device);
+    if (f->code)
+        return;
+    f->code = NOT_SUPPORTED;
     for (int i = 0; i < n_lines; i++) {
         type = 3;
         which = -1;
