@@ -87,6 +87,18 @@ class Headers(unittest.TestCase):
             self.assertEqual(fields[:8], ["0", "1", "1", "1", "2001", "3001", "401000", "8000000001"])
             self.assertEqual(fields[11:], ["GPU-by-header", "00000007:08:09.0", "535.261.03", "Header GPU", "", "-1"])
 
+    def test_layouts(self) -> None:
+        """All that the monitor calls: sizes, places of fields, codes and numbers, as the header has them; what disagrees does not compile."""
+        for package, version in (*VERSIONS.items(), ("nvidia-nvml-dev-cu12", "12.9.79")):
+            major, minor, _ = version.split(".")
+            with self.subTest(version=version):
+                flags = ["-std=gnu17", "-fsyntax-only", "-Wall", "-Werror", f"-I{header(package, version)}", f"-I{ROOT / 'src'}", f"-DAPI={major}{int(minor):02}"]
+                done = subprocess.run(["cc", *flags, ROOT / "tests/nvml/layouts.c"], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        # and one that disagrees is found
+        done = subprocess.run(["cc", *flags[:-1], "-DAPI=1305", ROOT / "tests/nvml/layouts.c"], capture_output=True, text=True)
+        self.assertIn("NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN", done.stderr)
+
     def test_oldest(self) -> None:
         self.check("nvidia-nvml-dev-cu12", first=False)
 

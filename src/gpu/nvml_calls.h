@@ -154,8 +154,8 @@ typedef struct {
 _Static_assert(sizeof(rates) == 8 && sizeof(memory_1) == 24 && sizeof(memory_2) == 40 && sizeof(temperature_1) == 12 &&
                    sizeof(margin_1) == 8 && sizeof(pci_3) == 68 && sizeof(process_1) == 16 && sizeof(process_2) == 24 &&
                    sizeof(process_use_0) == 32 && sizeof(process_use_1) == 40 && sizeof(process_uses_1) == 24 &&
-                   sizeof(event_2) == 32 && sizeof(field_value) == 40 && sizeof(fabric_2) == 36 &&
-                   sizeof(fabric_3) == 40 && sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
+                   sizeof(event_2) == 32 && sizeof(field_value) == 40 && sizeof(fabric_2) == 36 && sizeof(fabric_3) == 40 &&
+                   sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
                "as the library has them");
 
 #define VERSION_OF(type, number) ((uint32_t)sizeof(type) | (uint32_t)(number) << 24)

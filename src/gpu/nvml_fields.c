@@ -57,8 +57,8 @@ static bool number_of(const field_value *v, hu_nvml_field_value *out)
     }
 }
 
-hu_nvml_class hu_nvml_get_fields(hu_nvml *n, hu_nvml_device *d, const hu_nvml_field *which, size_t count, hu_nvml_field_value *out,
-                                 int *code)
+hu_nvml_class hu_nvml_get_fields(hu_nvml *n, hu_nvml_device *d, const hu_nvml_field *which, size_t count,
+                                 hu_nvml_field_value *out, int *code)
 {
     field_value v[HU_NVML_FIELD_COUNT];
     size_t      at[HU_NVML_FIELD_COUNT], asked = 0;

@@ -56,8 +56,8 @@ typedef struct {
 } hu_nvml_field_value;
 
 /* `count` of them into `out`.  LOST when the GPU has gone; else OK, with what there is. */
-hu_nvml_class hu_nvml_get_fields(hu_nvml *n, hu_nvml_device *d, const hu_nvml_field *which, size_t count, hu_nvml_field_value *out,
-                                 int *code);
+hu_nvml_class hu_nvml_get_fields(hu_nvml *n, hu_nvml_device *d, const hu_nvml_field *which, size_t count,
+                                 hu_nvml_field_value *out, int *code);
 
 /*
  * Bytes over NVLink 5, which has counters for each link (fields 202 and 204, from R560 on); sums of what each link had

@@ -59,7 +59,8 @@ static int compare(const hu_nvml *n, hu_nvml_gpm *g)
     return rc;
 }
 
-hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_instance, hu_nvml_gpm *g, int64_t now_ns, int *code)
+hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_instance, hu_nvml_gpm *g, int64_t now_ns,
+                               int *code)
 {
     const int64_t age = now_ns - g->at_ns;
     void         *oldest;
@@ -71,7 +72,8 @@ hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_inst
         return HU_NVML_OK;
     g->has = 0;
     if (!g->sample[0]) {
-        if (!is_supported(n, d, code) || n->new_sample(&g->sample[0]) != SUCCESS || n->new_sample(&g->sample[1]) != SUCCESS) {
+        if (!is_supported(n, d, code) || n->new_sample(&g->sample[0]) != SUCCESS ||
+            n->new_sample(&g->sample[1]) != SUCCESS) {
             const hu_nvml_class class = hu_nvml_class_of(*code);
 
             hu_nvml_gpm_close(n, g);

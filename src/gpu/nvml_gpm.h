@@ -47,7 +47,8 @@ enum { HU_NVML_GPM_LEAST_NS = 100000000 }; /* between two samples: the driver's 
  * Takes a sample of a GPU, or of a GPU instance of it (-1: none), where the last one is HU_NVML_GPM_LEAST_NS old, and works
  * out what happened between the two; before that the values stay.  `now_ns` is of a clock that does not jump.
  */
-hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_instance, hu_nvml_gpm *g, int64_t now_ns, int *code);
+hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_instance, hu_nvml_gpm *g, int64_t now_ns,
+                               int *code);
 void          hu_nvml_gpm_close(hu_nvml *n, hu_nvml_gpm *g);
 
 #endif

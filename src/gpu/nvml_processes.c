@@ -142,8 +142,8 @@ static void keep(uint32_t pid, uint32_t percent, hu_nvml_process_use *out, size_
         out[(*count)++] = (hu_nvml_process_use){.pid = pid, .busy = percent / 100.0};
 }
 
-static int uses_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *since_us, hu_nvml_process_use *out, size_t room,
-                   size_t *count)
+static int uses_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *since_us, hu_nvml_process_use *out,
+                   size_t room, size_t *count)
 {
     process_uses_1 list = {0};
     uint64_t       last = *since_us;
@@ -167,8 +167,8 @@ static int uses_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *
     return rc;
 }
 
-static int uses_v0(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *since_us, hu_nvml_process_use *out, size_t room,
-                   size_t *count)
+static int uses_v0(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *since_us, hu_nvml_process_use *out,
+                   size_t room, size_t *count)
 {
     uint64_t last = *since_us;
     unsigned k = 0;

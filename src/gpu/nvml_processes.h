@@ -20,8 +20,8 @@ enum { HU_NVML_PROCESSES_MOST = 4096 };
  * Processes that compute on it, those of MPS among them, each once; at most `room` of them go to `out`, and *n says how many
  * there are.  The list may grow between two calls: it is asked again with more room.
  */
-hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *buffer, uint32_t *out, size_t room, size_t *count,
-                           int *code);
+hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *buffer, uint32_t *out, size_t room,
+                           size_t *count, int *code);
 
 /* Share of the SMs that a process used in its last sample. */
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
  * What processes used since *since_us (the driver's clock; 0: all that it has), which moves on: the last sample of each, at
  * most `room`; a share above 100 % is garbage and left out.  LATER: nobody used it.
  */
-hu_nvml_class hu_nvml_uses(hu_nvml *n, hu_nvml_device *d, hu_nvml_buffer *buffer, uint64_t *since_us, hu_nvml_process_use *out,
-                           size_t room, size_t *count, int *code);
+hu_nvml_class hu_nvml_uses(hu_nvml *n, hu_nvml_device *d, hu_nvml_buffer *buffer, uint64_t *since_us,
+                           hu_nvml_process_use *out, size_t room, size_t *count, int *code);
 
 #endif

@@ -302,7 +302,8 @@ static int (*const asks[])(hu_nvml *n, void *device, answers a) = {
     [HU_NVML_ASK_MIG] = get_mig,
     [HU_NVML_ASK_FABRIC] = get_fabric,
 };
-_Static_assert(sizeof asks / sizeof *asks == HU_NVML_QUESTION_COUNT && HU_NVML_QUESTION_COUNT <= 64, "one for each question");
+_Static_assert(sizeof asks / sizeof *asks == HU_NVML_QUESTION_COUNT && HU_NVML_QUESTION_COUNT <= 64,
+               "one for each question");
 
 hu_nvml_class hu_nvml_ask(hu_nvml *n, hu_nvml_device *d, hu_nvml_question which, int64_t answer[HU_NVML_ANSWERS], int *code)
 {
@@ -324,23 +325,18 @@ static const struct {
     hu_nvml_question which;
     int              answer; /* -1: it comes as an event */
 } quantity[HU_GPU_QUANTITY_COUNT] = {
-    [HU_GAUGE_BUSY] = {HU_NVML_ASK_USE, 0},
-    [HU_GAUGE_MEMORY_BUSY] = {HU_NVML_ASK_USE, 1},
-    [HU_GAUGE_SM_CLOCK] = {HU_NVML_ASK_SM_CLOCK, 0},
-    [HU_GAUGE_MEMORY_CLOCK] = {HU_NVML_ASK_MEMORY_CLOCK, 0},
-    [HU_GAUGE_POWER] = {HU_NVML_ASK_POWER, 0},
-    [HU_GAUGE_ENERGY] = {HU_NVML_ASK_ENERGY, 0},
-    [HU_GAUGE_MEMORY] = {HU_NVML_ASK_MEMORY, 0},
-    [HU_GAUGE_TEMPERATURE] = {HU_NVML_ASK_TEMPERATURE, 0},
-    [HU_GAUGE_REASONS] = {HU_NVML_ASK_REASONS, 0},
-    [HU_GAUGE_XID] = {HU_NVML_QUESTION_COUNT, -1},
+    [HU_GAUGE_BUSY] = {HU_NVML_ASK_USE, 0},          [HU_GAUGE_MEMORY_BUSY] = {HU_NVML_ASK_USE, 1},
+    [HU_GAUGE_SM_CLOCK] = {HU_NVML_ASK_SM_CLOCK, 0}, [HU_GAUGE_MEMORY_CLOCK] = {HU_NVML_ASK_MEMORY_CLOCK, 0},
+    [HU_GAUGE_POWER] = {HU_NVML_ASK_POWER, 0},       [HU_GAUGE_ENERGY] = {HU_NVML_ASK_ENERGY, 0},
+    [HU_GAUGE_MEMORY] = {HU_NVML_ASK_MEMORY, 0},     [HU_GAUGE_TEMPERATURE] = {HU_NVML_ASK_TEMPERATURE, 0},
+    [HU_GAUGE_REASONS] = {HU_NVML_ASK_REASONS, 0},   [HU_GAUGE_XID] = {HU_NVML_QUESTION_COUNT, -1},
 };
 
 hu_nvml_class hu_nvml_look(hu_nvml *n, hu_nvml_device *d, hu_nvml_values *out, int *code)
 {
-    int64_t       a[HU_NVML_ANSWERS];
+    int64_t a[HU_NVML_ANSWERS];
     hu_nvml_class class = HU_NVML_NEVER;
-    int           rc = SUCCESS;
+    int rc = SUCCESS;
 
     *out = (hu_nvml_values){0};
     *code = SUCCESS;

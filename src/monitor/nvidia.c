@@ -13,7 +13,14 @@
 
 /* Fast periods: the longest pause before a lost GPU or driver is asked again, and when all is opened anew for one GPU. */
 enum { MOST_BACKOFF = 60, REOPEN_PERIODS = 600 };
-enum { NO_LIBRARY = -1, TOO_OLD = -2, NO_PERMISSION = 4, DRIVER_NOT_LOADED = 9, OPERATING_SYSTEM = 17, VERSION_MISMATCH = 18 };
+enum {
+    NO_LIBRARY = -1,
+    TOO_OLD = -2,
+    NO_PERMISSION = 4,
+    DRIVER_NOT_LOADED = 9,
+    OPERATING_SYSTEM = 17,
+    VERSION_MISMATCH = 18
+};
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -235,7 +242,8 @@ static void put_no_driver(const hu_nvidia *s, hu_readings *out)
     else
         snprintf(what, sizeof what, "no NVIDIA driver is loaded, and no NVIDIA GPU is on the bus");
     hu_put_problem(out, "nvidia", what,
-                   s->code == DRIVER_NOT_LOADED && s->bus.n == 0 ? "nothing, where there are no NVIDIA GPUs" : fix_of(s->code));
+                   s->code == DRIVER_NOT_LOADED && s->bus.n == 0 ? "nothing, where there are no NVIDIA GPUs"
+                                                                 : fix_of(s->code));
 }
 
 static void put_expected(const hu_nvidia *s, hu_readings *out)
@@ -255,7 +263,8 @@ static void put_problems(const hu_nvidia *s, hu_readings *out)
             continue;
         snprintf(what, sizeof what, "GPU %s (%s) does not answer: %s", g->number_text, g->bus,
                  g->is_missing ? "the driver does not list it any more" : hu_nvml_words(g->code));
-        snprintf(fix, sizeof fix, "look for its XIDs: dmesg | grep Xid; stop the monitor and reset it: nvidia-smi -r -i %s; or reboot",
+        snprintf(fix, sizeof fix,
+                 "look for its XIDs: dmesg | grep Xid; stop the monitor and reset it: nvidia-smi -r -i %s; or reboot",
                  g->number_text);
         hu_put_problem(out, "nvidia", what, fix);
     }

@@ -13,7 +13,12 @@
 #include "gpu/nvml_values.h"
 #include "monitor/source.h"
 
-enum { HU_NV_PCI_MOST = HU_GPU_MOST, HU_NV_BUS_TEXT = 32, HU_NV_NUMBER_TEXT = 16, HU_NV_PARTS_MOST = HU_BOARD_GPUS - HU_GPU_MOST };
+enum {
+    HU_NV_PCI_MOST = HU_GPU_MOST,
+    HU_NV_BUS_TEXT = 32,
+    HU_NV_NUMBER_TEXT = 16,
+    HU_NV_PARTS_MOST = HU_BOARD_GPUS - HU_GPU_MOST
+};
 
 /* NVIDIA GPUs on the PCI bus, whether a driver has them or not. */
 typedef struct {
@@ -31,26 +36,26 @@ void hu_nv_bus_address(const char *nvml, char out[HU_NV_BUS_TEXT]);
 
 /* Processes of a GPU or a part of one. */
 typedef struct {
-    uint32_t n, pid[HU_BOARD_PIDS];
-    uint32_t n_uses;
-    bool     has_uses; /* who is not among them used nothing */
+    uint32_t            n, pid[HU_BOARD_PIDS];
+    uint32_t            n_uses;
+    bool                has_uses; /* who is not among them used nothing */
     hu_nvml_process_use use[HU_BOARD_PIDS];
-    uint64_t uses_since_us;
+    uint64_t            uses_since_us;
 } hu_nv_users;
 
 typedef struct {
     hu_nvml_device d;
     int            number; /* of the driver's tools */
     char           number_text[HU_NV_NUMBER_TEXT], bus[HU_NV_BUS_TEXT];
-    bool           is_up;              /* it has a handle and is not lost */
-    bool           is_silent;          /* the last look got nothing but unknown errors */
-    bool           is_missing;         /* the driver does not list it any more, the bus does */
+    bool           is_up;      /* it has a handle and is not lost */
+    bool           is_silent;  /* the last look got nothing but unknown errors */
+    bool           is_missing; /* the driver does not list it any more, the bus does */
     bool           has_medium, has_slow;
-    unsigned       silences;           /* such looks in a row */
-    int            code;               /* why it is lost */
-    int            backoff;            /* fast periods until it is asked again */
+    unsigned       silences; /* such looks in a row */
+    int            code;     /* why it is lost */
+    int            backoff;  /* fast periods until it is asked again */
     int64_t        retry_ns;
-    double         busy;               /* less than 0: not known */
+    double         busy; /* less than 0: not known */
     hu_nvml_gpm    gpm;
     hu_nvml_links  links;
     hu_nv_users    users;
@@ -83,7 +88,7 @@ typedef struct {
     hu_nvml_buffer           buffer;
     int                      backoff; /* fast periods until NVML is opened again */
     int64_t                  open_ns, reopen_ns;
-    int                      log;     /* the kernel's; -1: it cannot be read */
+    int                      log; /* the kernel's; -1: it cannot be read */
     int                      log_errno;
     bool                     is_driver_gone;
     bool                     is_stale; /* the driver has other GPUs than we know, or may have */
@@ -104,7 +109,8 @@ void hu_nv_parts_drop(hu_nvidia *s, const hu_nv_gpu *g);
 
 /* Values that GPUs and GPU instances have alike. */
 void hu_nv_put_gpm(hu_readings *out, const hu_nvml_gpm *m, const char *number, const char *uuid, const char *gi);
-void hu_nv_put_memory(hu_readings *out, const int64_t a[HU_NVML_ANSWERS], const char *number, const char *uuid, const char *gi);
+void hu_nv_put_memory(hu_readings *out, const int64_t a[HU_NVML_ANSWERS], const char *number, const char *uuid,
+                      const char *gi);
 
 /* True: the code is of one that has to be given up; the GPU, or the driver with all of them, is marked as lost. */
 bool hu_nv_is_lost(hu_nvidia *s, hu_nv_gpu *g, hu_nvml_class class, int code);

@@ -87,7 +87,7 @@ void hu_nv_bus_scan(hu_nv_bus *b)
         b->n = 0;
         rewinddir(folder);
         while ((e = readdir(folder)) && b->n < HU_NV_PCI_MOST) {
-            const int     at = dirfd(folder);
+            const int at = dirfd(folder);
             unsigned long class;
 
             if (e->d_name[0] == '.' || strlen(e->d_name) >= HU_NV_BUS_TEXT || number_in(at, e->d_name, "vendor") != VENDOR)
@@ -113,8 +113,8 @@ void hu_nv_bus_address(const char *nvml, char out[HU_NV_BUS_TEXT])
 {
     size_t n = 0;
 
-    if (strncmp(nvml, "0000", 4) == 0 && strcspn(nvml, ":") == 8) /* sysfs writes four digits of the domain */
-        nvml += 4;
+    for (size_t digits = strcspn(nvml, ":"); digits > 4 && *nvml == '0' && nvml[digits]; digits--) /* sysfs: four, or more */
+        nvml++;
     for (; nvml[n] && n < HU_NV_BUS_TEXT - 1; n++)
         out[n] = (char)tolower((unsigned char)nvml[n]);
     out[n] = '\0';

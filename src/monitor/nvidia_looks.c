@@ -24,7 +24,7 @@ bool hu_nv_is_lost(hu_nvidia *s, hu_nv_gpu *g, hu_nvml_class class, int code)
 
 static bool ask(hu_nvidia *s, hu_nv_gpu *g, hu_nvml_question which, int64_t a[HU_NVML_ANSWERS])
 {
-    int           code = 0;
+    int code = 0;
     hu_nvml_class class;
 
     if (!g->is_up)
@@ -87,11 +87,11 @@ static void put_reasons(hu_readings *out, const hu_nv_gpu *g, uint64_t bits)
 void hu_nv_put_gpm(hu_readings *out, const hu_nvml_gpm *m, const char *number, const char *uuid, const char *gi)
 {
     static const hu_metric metric[HU_NVML_GPM_COUNT] = {
-        [HU_GPM_GRAPHICS] = HU_METRIC_GPU_GRAPHICS_ACTIVE, [HU_GPM_SM] = HU_METRIC_GPU_SM_ACTIVE,
-        [HU_GPM_OCCUPANCY] = HU_METRIC_GPU_SM_OCCUPANCY,   [HU_GPM_TENSOR] = HU_METRIC_GPU_TENSOR_ACTIVE,
-        [HU_GPM_DRAM] = HU_METRIC_GPU_DRAM_ACTIVE,         [HU_GPM_FP64] = HU_METRIC_GPU_FP64_ACTIVE,
-        [HU_GPM_FP32] = HU_METRIC_GPU_FP32_ACTIVE,         [HU_GPM_FP16] = HU_METRIC_GPU_FP16_ACTIVE,
-        [HU_GPM_PCIE_SENT] = HU_METRIC_GPU_PCIE_TX_RATE,   [HU_GPM_PCIE_RECEIVED] = HU_METRIC_GPU_PCIE_RX_RATE,
+        [HU_GPM_GRAPHICS] = HU_METRIC_GPU_GRAPHICS_ACTIVE,   [HU_GPM_SM] = HU_METRIC_GPU_SM_ACTIVE,
+        [HU_GPM_OCCUPANCY] = HU_METRIC_GPU_SM_OCCUPANCY,     [HU_GPM_TENSOR] = HU_METRIC_GPU_TENSOR_ACTIVE,
+        [HU_GPM_DRAM] = HU_METRIC_GPU_DRAM_ACTIVE,           [HU_GPM_FP64] = HU_METRIC_GPU_FP64_ACTIVE,
+        [HU_GPM_FP32] = HU_METRIC_GPU_FP32_ACTIVE,           [HU_GPM_FP16] = HU_METRIC_GPU_FP16_ACTIVE,
+        [HU_GPM_PCIE_SENT] = HU_METRIC_GPU_PCIE_TX_RATE,     [HU_GPM_PCIE_RECEIVED] = HU_METRIC_GPU_PCIE_RX_RATE,
         [HU_GPM_NVLINK_SENT] = HU_METRIC_GPU_NVLINK_TX_RATE, [HU_GPM_NVLINK_RECEIVED] = HU_METRIC_GPU_NVLINK_RX_RATE,
     };
 
@@ -112,12 +112,13 @@ static void judge(hu_nv_gpu *g, unsigned answers, unsigned errors, int code)
 
 void hu_nv_look_fast(hu_nvidia *s, hu_nv_gpu *g, int64_t now_ns)
 {
-    static const hu_nvml_question asked[] = {HU_NVML_ASK_USE,   HU_NVML_ASK_SM_CLOCK, HU_NVML_ASK_MEMORY_CLOCK, HU_NVML_ASK_POWER,
-                                             HU_NVML_ASK_REASONS, HU_NVML_ASK_ENCODER,  HU_NVML_ASK_DECODER};
+    static const hu_nvml_question asked[] = {HU_NVML_ASK_USE,    HU_NVML_ASK_SM_CLOCK, HU_NVML_ASK_MEMORY_CLOCK,
+                                             HU_NVML_ASK_POWER,  HU_NVML_ASK_REASONS,  HU_NVML_ASK_ENCODER,
+                                             HU_NVML_ASK_DECODER};
     int64_t                       a[HU_NVML_ANSWERS];
     unsigned                      answers = 0, errors = 0;
     int                           code = 0, last = 0;
-    hu_nvml_class                 class;
+    hu_nvml_class class;
 
     hu_readings_clear(&g->fast);
     g->busy = -1;
@@ -169,7 +170,8 @@ void hu_nv_look_fast(hu_nvidia *s, hu_nv_gpu *g, int64_t now_ns)
 
 /* ---- medium ------------------------------------------------------------------------------------------------------ */
 
-void hu_nv_put_memory(hu_readings *out, const int64_t a[HU_NVML_ANSWERS], const char *number, const char *uuid, const char *gi)
+void hu_nv_put_memory(hu_readings *out, const int64_t a[HU_NVML_ANSWERS], const char *number, const char *uuid,
+                      const char *gi)
 {
     hu_put(out, HU_METRIC_GPU_MEMORY_USED, (double)a[0], number, uuid, gi);
     hu_put(out, HU_METRIC_GPU_MEMORY_TOTAL, (double)a[1], number, uuid, gi);
@@ -203,10 +205,10 @@ static void put_medium_fields(hu_nvidia *s, hu_nv_gpu *g)
     enum { N = sizeof asked / sizeof *asked };
     hu_nvml_field       which[N];
     hu_nvml_field_value v[N];
-    hu_nvml_class       class;
-    double              sent, received;
-    bool                has_links = false;
-    int                 code;
+    hu_nvml_class class;
+    double sent, received;
+    bool   has_links = false;
+    int    code;
 
     for (size_t i = 0; i < N; i++)
         which[i] = asked[i].field;
@@ -245,9 +247,9 @@ static void add_user(hu_nv_users *u, uint32_t pid)
 /* A process that used the GPU, and came after the last list, is added to it. */
 static void look_at_uses(hu_nvidia *s, hu_nv_gpu *g)
 {
-    hu_nv_users  *u = &g->users;
-    size_t        n = 0;
-    int           code;
+    hu_nv_users *u = &g->users;
+    size_t       n = 0;
+    int          code;
     hu_nvml_class class;
 
     u->has_uses = false;
@@ -316,9 +318,9 @@ static void put_slow_fields(hu_nvidia *s, hu_nv_gpu *g)
     enum { N = sizeof asked / sizeof *asked };
     hu_nvml_field       which[N];
     hu_nvml_field_value v[N];
-    hu_nvml_class       class;
-    char                label[64];
-    int                 code;
+    hu_nvml_class class;
+    char label[64];
+    int  code;
 
     for (size_t i = 0; i < N; i++)
         which[i] = asked[i].field;
@@ -409,8 +411,8 @@ static void put_limits(hu_nvidia *s, hu_nv_gpu *g)
 /* The processes of a divided GPU are those of its parts. */
 static void look_at_processes(hu_nvidia *s, hu_nv_gpu *g)
 {
-    size_t        n = 0;
-    int           code;
+    size_t n = 0;
+    int    code;
     hu_nvml_class class;
 
     g->users.n = 0;
@@ -429,7 +431,8 @@ static void put_info(hu_nvidia *s, const hu_nv_gpu *g, hu_readings *out)
 
     if (g->d.minor >= 0)
         snprintf(minor, sizeof minor, "%d", g->d.minor);
-    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number_text, g->d.uuid, "", "", "", "nvidia", g->d.name, g->bus, minor, s->driver, "");
+    hu_put(out, HU_METRIC_GPU_INFO, 1, g->number_text, g->d.uuid, "", "", "", "nvidia", g->d.name, g->bus, minor, s->driver,
+           "");
 }
 
 void hu_nv_look_slow(hu_nvidia *s, hu_nv_gpu *g)

@@ -79,17 +79,17 @@ static void choose_first(hu_nvidia *s)
 /* Processes and identity. */
 static void put_part(hu_nvidia *s, hu_nv_gpu *g, hu_nv_part *p)
 {
-    size_t        model, n = 0;
-    const char   *profile = profile_of(p->d.name, &model);
-    char          name[HU_NVML_TEXT], minor[HU_NV_NUMBER_TEXT] = "";
+    size_t      model, n = 0;
+    const char *profile = profile_of(p->d.name, &model);
+    char        name[HU_NVML_TEXT], minor[HU_NV_NUMBER_TEXT] = "";
     hu_nvml_class class;
-    int           code;
+    int code;
 
     snprintf(name, sizeof name, "%.*s", (int)model, p->d.name);
     if (g->d.minor >= 0)
         snprintf(minor, sizeof minor, "%d", g->d.minor);
-    hu_put(&g->slow, HU_METRIC_GPU_INFO, 1, g->number_text, p->d.uuid, p->gi_text, p->ci_text, g->d.uuid, "nvidia", name, g->bus,
-           minor, s->driver, profile);
+    hu_put(&g->slow, HU_METRIC_GPU_INFO, 1, g->number_text, p->d.uuid, p->gi_text, p->ci_text, g->d.uuid, "nvidia", name,
+           g->bus, minor, s->driver, profile);
     p->users.n = 0;
     class = hu_nvml_list(s->nvml, &p->d, &s->buffer, p->users.pid, HU_BOARD_PIDS, &n, &code);
     if (hu_nv_is_lost(s, g, class, code) || class != HU_NVML_OK)
@@ -150,9 +150,9 @@ void hu_nv_parts_medium(hu_nvidia *s, hu_nv_gpu *g)
 void hu_nv_parts_fast(hu_nvidia *s, hu_nv_gpu *g, int64_t now_ns)
 {
     for (size_t i = 0; i < s->n_parts && g->is_up; i++) {
-        hu_nv_part   *p = &s->part[i];
+        hu_nv_part *p = &s->part[i];
         hu_nvml_class class;
-        int           code;
+        int code;
 
         if (&s->gpu[p->gpu] != g || !p->is_first)
             continue;

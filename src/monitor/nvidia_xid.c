@@ -177,6 +177,7 @@ void hu_nv_xid_put(const hu_nvidia *s, hu_readings *out)
     if (s->is_xid_table_full)
         hu_put_problem(out, "nvidia", "there are more kinds of XIDs than are counted", "see them in the kernel log: dmesg");
     if (s->log < 0)
-        hu_put_problem(out, "nvidia", "the kernel log cannot be read: XIDs that the driver tells nobody else are not counted",
+        hu_put_problem(out, "nvidia",
+                       "the kernel log cannot be read: XIDs that the driver tells nobody else are not counted",
                        s->log_errno == ENOENT ? "in a container, mount /dev/kmsg" : "run as root, or with CAP_SYSLOG");
 }
