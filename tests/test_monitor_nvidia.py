@@ -80,12 +80,12 @@ EXPECTED = {
 }
 KINDS = {
     ("holdup_gpu_clock_event_reason", "reason"): {
-        "idle": 0, "application_clocks_setting": 0, "software_power_cap": 1, "hardware_slowdown": 0, "sync_boost_with_another_gpu": 0,
-        "software_thermal_slowdown": 0, "hardware_thermal_slowdown": 1, "hardware_power_brake": 0, "display_clock_setting": 0, "board_limit": 0,
-        "reliability_limit": 0},
+        "idle": 0, "application clocks setting": 0, "software power cap": 1, "hardware slowdown": 0, "sync boost with another GPU": 0,
+        "software thermal slowdown": 0, "hardware thermal slowdown": 1, "hardware power brake": 0, "display clock setting": 0, "board limit": 0,
+        "reliability limit": 0},
     ("holdup_gpu_throttle_seconds_total", "reason"): {
-        "software_power_cap": 5, "thermal": 6, "sync_boost_with_another_gpu": 1, "board_limit": 2, "reliability_limit": 3,
-        "software_thermal_slowdown": 7, "hardware_thermal_slowdown": 8, "hardware_power_brake": 9},
+        "software power cap": 5, "thermal limit": 6, "sync boost with another GPU": 1, "board limit": 2, "reliability limit": 3,
+        "software thermal slowdown": 7, "hardware thermal slowdown": 8, "hardware power brake": 9},
     ("holdup_gpu_nvlink_errors_total", "type"): {"crc_flit": 5, "crc_data": 6, "replay": 7, "recovery": 8},
     ("holdup_gpu_ecc_errors_total", "type"): {"corrected": 1, "uncorrected": 2},
     ("holdup_gpu_ecc_errors_lifetime_total", "type"): {"corrected": 11, "uncorrected": 12},
@@ -240,7 +240,7 @@ class Values(Case):
         self.assertEqual(of(series, "holdup_gpu_temperature_celsius"), [61])
         self.assertEqual(of(series, "holdup_gpu_processes"), [2])
         self.assertEqual(by(series, "holdup_gpu_xid_errors_total", "xid"), {"13": 1})
-        self.assertEqual(by(series, "holdup_gpu_clock_event_reason", "reason")["software_power_cap"], 1)
+        self.assertEqual(by(series, "holdup_gpu_clock_event_reason", "reason")["software power cap"], 1)
         self.assertEqual(of(series, "holdup_gpu_memory_temperature_celsius"), [71])
         gone = {"holdup_gpu_memory_reserved_bytes", "holdup_gpu_sm_active_ratio", "holdup_gpu_temperature_margin_celsius", "holdup_gpu_fabric_state",
                 "holdup_gpu_pcie_transmit_bytes_total", "holdup_gpu_throttle_seconds_total"}
@@ -249,7 +249,7 @@ class Values(Case):
     def test_branches(self) -> None:
         """Fields 251 to 253 are power smoothing but in branch 575, and 269 to 271 up to it; of a branch that is not known, none is taken."""
         fields = "".join(f"field {i} {i}000000000\n" for i in (251, 252, 253, 269, 270, 271)) + "field 230 1\nfield 197 9\nfield 186 1000\n"
-        kinds = ("software_thermal_slowdown", "hardware_thermal_slowdown", "hardware_power_brake")
+        kinds = ("software thermal slowdown", "hardware thermal slowdown", "hardware power brake")
         for driver, ids, others in (("525.60.13", (), 0), ("535.261.03", (), 1), ("560.35.03", (), 2), ("570.86.15", (), 3), ("575.57.08", (251, 252, 253), 3),
                                     ("580.95.05", (269, 270, 271), 3), ("615.10", (269, 270, 271), 3), ("616.10", (), 3), ("999999.1", (), 0), ("strange", (), 0)):
             with self.subTest(driver=driver):
@@ -268,7 +268,7 @@ class Values(Case):
         self.assertEqual(gone & names(series), set())
         self.assertEqual(of(series, "holdup_gpu_dram_active_ratio"), [0.5])
         reasons = {k: v for k, v in by(series, "holdup_gpu_clock_event_reason", "reason").items() if v}
-        self.assertEqual(reasons, {"software_power_cap": 1, "0x800": 1})
+        self.assertEqual(reasons, {"software power cap": 1, "0x800": 1})
         self.assertEqual(of(series, "holdup_gpu_up"), [1])
 
     def test_fabric(self) -> None:
@@ -444,6 +444,14 @@ class Trouble(Case):
             self.play("")
             series = until(lambda s: of(s, "holdup_gpu_power_watts") and of(s, "holdup_gpu_xid_errors_total") == [5])
             self.assertGreaterEqual(of(series, "holdup_monitor_restarts_total", process="gpu")[0], 1)
+
+    def test_no_permission(self) -> None:
+        """A GPU that may not be opened is no broken one."""
+        series = self.once("gpus 2\ncode nvmlDeviceGetHandleByIndex_v2 4 1\n")
+        self.assertEqual(sorted(of(series, "holdup_gpu_up")), [0, 1])
+        what, fix = next((dict(l)["what"], dict(l)["fix"]) for (n, l) in series if n == "holdup_monitor_problem")
+        self.assertEqual(what, "GPU 1 does not answer: no permission")
+        self.assertIn("/dev/nvidia*", fix)
 
     def test_no_gpus(self) -> None:
         series = self.once("gpus 0\n")

@@ -74,6 +74,8 @@ static void add(uint32_t pid, uint32_t *out, size_t room, size_t *count)
 {
     const size_t kept = *count < room ? *count : room;
 
+    if (pid == 0) /* of a process that this PID namespace does not show */
+        return;
     for (size_t i = 0; i < kept; i++)
         if (out[i] == pid)
             return;
@@ -128,18 +130,20 @@ size_t hu_nvml_processes(hu_nvml *n, const hu_nvml_device *d, uint32_t out[HU_NV
 
 /* ---- what they use ----------------------------------------------------------------------------------------------- */
 
-/* The last sample of a process; `at` is that of each in `out`, kept in the rows' own order: `out` is short. */
-static void keep(uint32_t pid, uint32_t percent, hu_nvml_process_use *out, size_t room, size_t *count)
+/* The last sample of each process. */
+static void keep(hu_nvml_process_use u, uint32_t percent, hu_nvml_process_use *out, size_t room, size_t *count)
 {
+    size_t i = 0;
+
     if (percent > MOST_PERCENT)
         return;
-    for (size_t i = 0; i < *count; i++)
-        if (out[i].pid == pid) {
-            out[i].busy = percent / 100.0;
-            return;
-        }
-    if (*count < room)
-        out[(*count)++] = (hu_nvml_process_use){.pid = pid, .busy = percent / 100.0};
+    u.busy = percent / 100.0;
+    while (i < *count && out[i].pid != u.pid)
+        i++;
+    if (i == room || (i < *count && out[i].at_us > u.at_us))
+        return;
+    *count += i == *count;
+    out[i] = u;
 }
 
 static int uses_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *since_us, hu_nvml_process_use *out,
@@ -160,7 +164,7 @@ static int uses_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *
 
         if (row->at_us <= *since_us)
             continue; /* of before */
-        keep(row->pid, row->sm, out, room, count);
+        keep((hu_nvml_process_use){.pid = row->pid, .at_us = row->at_us}, row->sm, out, room, count);
         last = row->at_us > last ? row->at_us : last;
     }
     *since_us = last;
@@ -185,7 +189,7 @@ static int uses_v0(const hu_nvml *n, void *device, hu_nvml_buffer *b, uint64_t *
 
         if (row->at_us <= *since_us)
             continue;
-        keep(row->pid, row->sm, out, room, count);
+        keep((hu_nvml_process_use){.pid = row->pid, .at_us = row->at_us}, row->sm, out, room, count);
         last = row->at_us > last ? row->at_us : last;
     }
     *since_us = last;

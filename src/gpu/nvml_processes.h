@@ -27,6 +27,7 @@ hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *
 typedef struct {
     uint32_t pid;
     double   busy;
+    uint64_t at_us;
 } hu_nvml_process_use;
 
 /*

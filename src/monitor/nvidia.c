@@ -221,7 +221,7 @@ static const char *fix_of(int code)
         return "install a driver of branch 450 or later";
     case NO_PERMISSION:
     case OPERATING_SYSTEM:
-        return "run as a user who may open /dev/nvidiactl; in a container, pass the GPUs to it (--gpus all)";
+        return "run as a user who may open /dev/nvidia*; in a container, pass the GPUs to it (--gpus all)";
     case DRIVER_NOT_LOADED:
         return "load the driver: modprobe nvidia; `dmesg | grep NVRM` says why it does not load";
     case VERSION_MISMATCH:
@@ -261,11 +261,15 @@ static void put_problems(const hu_nvidia *s, hu_readings *out)
 
         if (g->is_up && !g->is_silent)
             continue;
-        snprintf(what, sizeof what, "GPU %s (%s) does not answer: %s", g->number_text, g->bus,
-                 g->is_missing ? "the driver does not list it any more" : hu_nvml_words(g->code));
-        snprintf(fix, sizeof fix,
-                 "look for its XIDs: dmesg | grep Xid; stop the monitor and reset it: nvidia-smi -r -i %s; or reboot",
-                 g->number_text);
+        snprintf(what, sizeof what, "GPU %s%s%s%s does not answer: %s", g->number_text, g->bus[0] ? " (" : "", g->bus,
+                 g->bus[0] ? ")" : "", g->is_missing ? "the driver does not list it any more" : hu_nvml_words(g->code));
+        if (g->code == NO_PERMISSION || g->code == OPERATING_SYSTEM)
+            snprintf(fix, sizeof fix, "%s", fix_of(g->code));
+        else
+            snprintf(
+                fix, sizeof fix,
+                "look for its XIDs: dmesg | grep Xid; stop the monitor and reset the GPU: nvidia-smi -r -i %s; or reboot",
+                g->number_text);
         hu_put_problem(out, "nvidia", what, fix);
     }
     if (s->bus.n > (size_t)s->n_driver) {

@@ -25,7 +25,8 @@ typedef struct {
     char     root[512];
     char     at[HU_NV_PCI_MOST][HU_NV_BUS_TEXT]; /* "0000:3b:00.0", sorted */
     size_t   n;
-    uint64_t names; /* hash of the names of all devices: they are looked into only when it changes */
+    uint64_t names; /* hash of the names of all devices: they are looked into only when it changes, or seldom */
+    unsigned scans;
 } hu_nv_bus;
 
 void hu_nv_bus_scan(hu_nv_bus *b);

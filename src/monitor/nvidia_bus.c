@@ -10,7 +10,8 @@
 
 #include "monitor/nvidia.h"
 
-enum { VENDOR = 0x10de, DISPLAY = 0x0300, THREE_D = 0x0302, CLASS_SHIFT = 8 };
+/* A device may be given away under its old name: all are looked into at every tenth scan. */
+enum { SCANS = 10, VENDOR = 0x10de, DISPLAY = 0x0300, THREE_D = 0x0302, CLASS_SHIFT = 8 };
 
 /* A number of a device's file: "0x10de\n"; 0 there is none. */
 static unsigned long number_in(int folder, const char *device, const char *name)
@@ -82,7 +83,8 @@ void hu_nv_bus_scan(hu_nv_bus *b)
         return;
     }
     names = names_of(folder);
-    if (names != b->names) {
+    if (names != b->names || ++b->scans == SCANS) {
+        b->scans = 0;
         b->names = names;
         b->n = 0;
         rewinddir(folder);

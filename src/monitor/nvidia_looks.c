@@ -51,16 +51,6 @@ static void put_kind(hu_readings *out, const hu_nv_gpu *g, hu_metric m, double v
 
 /* ---- fast -------------------------------------------------------------------------------------------------------- */
 
-/* "software power cap" as a label: software_power_cap. */
-static void label_of(const char *words, char *out, size_t room)
-{
-    size_t n = 0;
-
-    for (; words[n] && n + 1 < room; n++)
-        out[n] = words[n] == ' ' ? '_' : (char)(words[n] >= 'A' && words[n] <= 'Z' ? words[n] - 'A' + 'a' : words[n]);
-    out[n] = '\0';
-}
-
 static void put_reasons(hu_readings *out, const hu_nv_gpu *g, uint64_t bits)
 {
     static const struct {
@@ -71,16 +61,15 @@ static void put_reasons(hu_readings *out, const hu_nv_gpu *g, uint64_t bits)
         HU_GPU_REASONS(R)
 #undef R
     };
-    char label[64];
+    char number[32];
 
     for (size_t i = 0; i < HU_GPU_REASON_COUNT; i++) {
-        label_of(known[i].words, label, sizeof label);
-        put_kind(out, g, HU_METRIC_GPU_CLOCK_REASON, (bits & known[i].bit) != 0, label);
+        put_kind(out, g, HU_METRIC_GPU_CLOCK_REASON, (bits & known[i].bit) != 0, known[i].words);
         bits &= ~(uint64_t)known[i].bit;
     }
     for (; bits; bits &= bits - 1) { /* newer than we know: its number, while it holds */
-        snprintf(label, sizeof label, "0x%llx", (unsigned long long)(bits & -bits));
-        put_kind(out, g, HU_METRIC_GPU_CLOCK_REASON, 1, label);
+        snprintf(number, sizeof number, "0x%llx", (unsigned long long)(bits & -bits));
+        put_kind(out, g, HU_METRIC_GPU_CLOCK_REASON, 1, number);
     }
 }
 
@@ -292,35 +281,35 @@ void hu_nv_look_medium(hu_nvidia *s, hu_nv_gpu *g)
 
 static void put_slow_fields(hu_nvidia *s, hu_nv_gpu *g)
 {
+    enum { NONE = -1, ANY_THERMAL = HU_GPU_REASON_COUNT };
     static const struct {
         hu_nvml_field field;
-        hu_gpu_reason reason; /* HU_GPU_REASON_COUNT: none of these */
-        const char   *label;
+        int           reason; /* of time that the clocks were held down */
     } asked[] = {
-        {HU_FIELD_LIMITED_POWER, HU_GPU_REASON_POWER_CAP, NULL},
-        {HU_FIELD_LIMITED_THERMAL, HU_GPU_REASON_COUNT, "thermal"},
-        {HU_FIELD_LIMITED_SYNC_BOOST, HU_GPU_REASON_SYNC_BOOST, NULL},
-        {HU_FIELD_LIMITED_BOARD, HU_GPU_REASON_BOARD_LIMIT, NULL},
-        {HU_FIELD_LIMITED_RELIABILITY, HU_GPU_REASON_RELIABILITY, NULL},
-        {HU_FIELD_LIMITED_SOFTWARE_THERMAL_575, HU_GPU_REASON_THERMAL, NULL},
-        {HU_FIELD_LIMITED_HARDWARE_THERMAL_575, HU_GPU_REASON_HARDWARE_THERMAL, NULL},
-        {HU_FIELD_LIMITED_POWER_BRAKE_575, HU_GPU_REASON_POWER_BRAKE, NULL},
-        {HU_FIELD_LIMITED_SOFTWARE_THERMAL, HU_GPU_REASON_THERMAL, NULL},
-        {HU_FIELD_LIMITED_HARDWARE_THERMAL, HU_GPU_REASON_HARDWARE_THERMAL, NULL},
-        {HU_FIELD_LIMITED_POWER_BRAKE, HU_GPU_REASON_POWER_BRAKE, NULL},
-        {HU_FIELD_RECOVERY_ACTION, HU_GPU_REASON_COUNT, NULL},
+        {HU_FIELD_LIMITED_POWER, HU_GPU_REASON_POWER_CAP},
+        {HU_FIELD_LIMITED_THERMAL, ANY_THERMAL},
+        {HU_FIELD_LIMITED_SYNC_BOOST, HU_GPU_REASON_SYNC_BOOST},
+        {HU_FIELD_LIMITED_BOARD, HU_GPU_REASON_BOARD_LIMIT},
+        {HU_FIELD_LIMITED_RELIABILITY, HU_GPU_REASON_RELIABILITY},
+        {HU_FIELD_LIMITED_SOFTWARE_THERMAL_575, HU_GPU_REASON_THERMAL},
+        {HU_FIELD_LIMITED_HARDWARE_THERMAL_575, HU_GPU_REASON_HARDWARE_THERMAL},
+        {HU_FIELD_LIMITED_POWER_BRAKE_575, HU_GPU_REASON_POWER_BRAKE},
+        {HU_FIELD_LIMITED_SOFTWARE_THERMAL, HU_GPU_REASON_THERMAL},
+        {HU_FIELD_LIMITED_HARDWARE_THERMAL, HU_GPU_REASON_HARDWARE_THERMAL},
+        {HU_FIELD_LIMITED_POWER_BRAKE, HU_GPU_REASON_POWER_BRAKE},
+        {HU_FIELD_RECOVERY_ACTION, NONE},
     };
-    static const char *const words[HU_GPU_REASON_COUNT] = {
+    static const char *const words[] = {
 #define R(id, bit, limits, words) words,
         HU_GPU_REASONS(R)
 #undef R
+            "thermal limit",
     };
     enum { N = sizeof asked / sizeof *asked };
     hu_nvml_field       which[N];
     hu_nvml_field_value v[N];
     hu_nvml_class class;
-    char label[64];
-    int  code;
+    int code;
 
     for (size_t i = 0; i < N; i++)
         which[i] = asked[i].field;
@@ -330,12 +319,10 @@ static void put_slow_fields(hu_nvidia *s, hu_nv_gpu *g)
     for (size_t i = 0; i < N; i++) {
         if (!v[i].has || v[i].value < 0)
             continue;
-        if (asked[i].field == HU_FIELD_RECOVERY_ACTION) {
+        if (asked[i].reason != NONE)
+            put_kind(&g->slow, g, HU_METRIC_GPU_THROTTLE, v[i].value * nano, words[asked[i].reason]);
+        else
             put(&g->slow, g, HU_METRIC_GPU_RECOVERY, v[i].value);
-            continue;
-        }
-        label_of(asked[i].label ? asked[i].label : words[asked[i].reason], label, sizeof label);
-        put_kind(&g->slow, g, HU_METRIC_GPU_THROTTLE, v[i].value * nano, label);
     }
 }
 
