@@ -3,8 +3,6 @@
 #include "gpu/nvml.h"
 #include "gpu/nvml_calls.h"
 
-enum { TRIES = 4 };
-
 void hu_nvml_listen(hu_nvml *n, const hu_nvml_device *d)
 {
     if (!n->wait || !n->tell || !n->new_set || (!n->set && n->new_set(&n->set) != SUCCESS))
@@ -15,11 +13,8 @@ void hu_nvml_listen(hu_nvml *n, const hu_nvml_device *d)
 bool hu_nvml_heard(hu_nvml *n, void **handle, uint64_t *xid)
 {
     event_2 e = {0};
-    int     rc = GPU_IS_LOST;
 
-    for (int i = 0; n->set && i < TRIES && hu_nvml_class_of(rc) == HU_NVML_LOST; i++) /* the others' events are behind it */
-        rc = n->wait(n->set, &e, 0);
-    if (rc != SUCCESS || e.type != EVENT_XID)
+    if (!n->set || n->wait(n->set, &e, 0) != SUCCESS || e.type != EVENT_XID)
         return false;
     *handle = e.device;
     *xid = e.data;
