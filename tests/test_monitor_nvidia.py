@@ -382,6 +382,17 @@ class Trouble(Case):
         calls = ("UtilizationRates", "ClockInfo", "PowerUsage", "CurrentClocksEventReasons", "EncoderUtilization", "DecoderUtilization")
         self.check_lost("".join(f"code nvmlDeviceGet{c} 999 0\n" for c in calls))
 
+    def test_the_only_one(self) -> None:
+        """No GPU answers: the driver is let go, so that the GPU may be reset, and asked again."""
+        with self.serving("") as until:
+            until(lambda s: of(s, "holdup_gpu_up") == [1])
+            self.play("code nvmlDeviceGetPowerUsage 16\n")
+            series = until(lambda s: of(s, "holdup_gpu_up") == [0])
+            self.assertEqual(names(series, uuid="GPU-0"), {"holdup_gpu_up"})
+            self.assertEqual(problems(series), ["GPU 0 (0000:1a:00.0) does not answer: GPU needs a reset"])
+            self.play("")
+            until(lambda s: of(s, "holdup_gpu_up") == [1] and not problems(s))
+
     def test_lost_before(self) -> None:
         """A GPU that is lost when the monitor starts is known by its place on the bus alone."""
         for address in ("0000:1a:00.0", "0000:1b:00.0"):

@@ -11,8 +11,8 @@
 
 #include "monitor/nvidia.h"
 
-/* Fast periods: the longest pause before a lost GPU or driver is asked again, and when all is opened anew for one GPU. */
-enum { MOST_BACKOFF = 60, REOPEN_PERIODS = 600 };
+/* In units of unit_ns(): the longest pause before a lost GPU or driver is asked again, and when all is opened for one GPU. */
+enum { MOST_BACKOFF = 60, REOPEN_UNITS = 600, SECOND_NS = 1000000000 };
 enum {
     NO_LIBRARY = -1,
     TOO_OLD = -2,
@@ -30,12 +30,19 @@ static int64_t now_ns(clockid_t clock)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-static int later(int *backoff)
+/* What pauses are counted in: fast periods, but no more than seconds. */
+static int64_t unit_ns(const hu_nvidia *s)
 {
-    const int periods = *backoff ? *backoff : 1;
+    return s->options->period_ns < SECOND_NS ? s->options->period_ns : SECOND_NS;
+}
 
-    *backoff = 2 * periods < MOST_BACKOFF ? 2 * periods : MOST_BACKOFF;
-    return periods;
+/* The time after a pause that grows from one call to the next. */
+static int64_t later(const hu_nvidia *s, int *backoff)
+{
+    const int units = *backoff ? *backoff : 1;
+
+    *backoff = 2 * units < MOST_BACKOFF ? 2 * units : MOST_BACKOFF;
+    return now_ns(CLOCK_MONOTONIC) + units * unit_ns(s);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
@@ -83,7 +90,7 @@ static void lose(hu_nvidia *s, hu_nv_gpu *g, int code)
 {
     g->is_up = g->is_silent = false;
     g->code = code;
-    g->retry_ns = now_ns(CLOCK_MONOTONIC) + later(&g->backoff) * s->options->period_ns;
+    g->retry_ns = later(s, &g->backoff);
     hu_nv_parts_drop(s, g);
     if (s->nvml)
         hu_nvml_gpm_close(s->nvml, &g->gpm);
@@ -112,7 +119,9 @@ static void find_gpu(hu_nvidia *s, hu_nv_gpu *g, int number)
         snprintf(g->bus, sizeof g->bus, "%s", s->bus.at[number]);
     if (!g->d.uuid[0])
         snprintf(g->d.uuid, sizeof g->d.uuid, "%s", g->bus);
-    hu_nvml_listen(s->nvml, &g->d);
+    if (g->heard != g->d.handle) /* told twice to tell, a driver might tell twice */
+        hu_nvml_listen(s->nvml, &g->d);
+    g->heard = g->d.handle;
 }
 
 static bool is_listed(const hu_nvidia *s, const char *uuid)
@@ -178,12 +187,11 @@ static void list_gpus(hu_nvidia *s)
     keep_missing(s, before, n_before);
 }
 
-static void open_nvml(hu_nvidia *s)
+static void try_nvml(hu_nvidia *s)
 {
     int count;
 
     s->is_driver_gone = s->is_stale = false;
-    s->open_ns = now_ns(CLOCK_MONOTONIC) + later(&s->backoff) * s->options->period_ns;
     hu_nv_bus_scan(&s->bus);
     s->code = DRIVER_NOT_LOADED;
     if (!s->options->library && !hu_nvml_has_driver(s->options->root))
@@ -199,15 +207,23 @@ static void open_nvml(hu_nvidia *s)
     s->n_driver = count;
     hu_nvml_driver(s->nvml, s->driver);
     list_gpus(s);
-    s->reopen_ns = now_ns(CLOCK_MONOTONIC) + REOPEN_PERIODS * s->options->period_ns;
+    s->reopen_ns = now_ns(CLOCK_MONOTONIC) + REOPEN_UNITS * unit_ns(s);
 }
 
+static void open_nvml(hu_nvidia *s)
+{
+    try_nvml(s);
+    if (!s->nvml)
+        s->open_ns = later(s, &s->backoff);
+}
+
+/* The driver is gone, or (s->code is 0) each GPU for a reason of its own: then others may reset them meanwhile. */
 static void close_driver(hu_nvidia *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        lose(s, &s->gpu[i], s->code);
+        lose(s, &s->gpu[i], s->code ? s->code : s->gpu[i].code);
     close_nvml(s);
-    s->open_ns = now_ns(CLOCK_MONOTONIC) + later(&s->backoff) * s->options->period_ns;
+    s->open_ns = later(s, &s->backoff);
 }
 
 /* ---- what the user should know ----------------------------------------------------------------------------------- */
@@ -404,7 +420,8 @@ static void look_at_all(hu_nvidia *s)
         close_driver(s);
     else if (lost < s->n)
         s->backoff = 0;
-    s->is_stale |= lost > 0 && now >= s->reopen_ns; /* for its sake, once in a while */
+    if (s->nvml && (lost > 0 || s->n == 0) && now >= s->reopen_ns) /* for their sake, once in a while */
+        s->is_stale = true;
 }
 
 static bool sample_fast(hu_nvidia *s, hu_readings *out)
@@ -423,7 +440,7 @@ static bool sample_fast(hu_nvidia *s, hu_readings *out)
     }
     put_expected(s, out);
     hu_nv_xid_put(s, out);
-    if (s->nvml)
+    if (s->nvml || s->code == 0)
         put_problems(s, out);
     else
         put_no_driver(s, out);

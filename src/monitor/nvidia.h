@@ -54,9 +54,10 @@ typedef struct {
     bool           has_medium, has_slow;
     unsigned       silences; /* such looks in a row */
     int            code;     /* why it is lost */
-    int            backoff;  /* fast periods until it is asked again */
+    int            backoff;  /* of the next pause before it is asked again */
     int64_t        retry_ns;
-    double         busy; /* less than 0: not known */
+    void          *heard; /* the handle whose errors the driver was asked for */
+    double         busy;  /* less than 0: not known */
     hu_nvml_gpm    gpm;
     hu_nvml_links  links;
     hu_nv_users    users;
@@ -78,7 +79,7 @@ typedef struct {
 typedef struct {
     const hu_source_options *options;
     hu_nvml                 *nvml; /* NULL: there is no driver just now */
-    int                      code; /* why */
+    int                      code; /* why; 0: it is there, or was closed because no GPU answers */
     char                     driver[HU_NVML_TEXT];
     hu_nv_bus                bus;
     hu_nv_gpu                gpu[HU_GPU_MOST];
@@ -87,7 +88,7 @@ typedef struct {
     hu_nv_part              *part;     /* HU_NV_PARTS_MOST of them */
     size_t                   n_parts;
     hu_nvml_buffer           buffer;
-    int                      backoff; /* fast periods until NVML is opened again */
+    int                      backoff; /* of the next pause before NVML is opened again */
     int64_t                  open_ns, reopen_ns;
     int                      log; /* the kernel's; -1: it cannot be read */
     int                      log_errno;

@@ -196,7 +196,6 @@ static void put_medium_fields(hu_nvidia *s, hu_nv_gpu *g)
     hu_nvml_field_value v[N];
     hu_nvml_class class;
     double sent, received;
-    bool   has_links = false;
     int    code;
 
     for (size_t i = 0; i < N; i++)
@@ -209,13 +208,12 @@ static void put_medium_fields(hu_nvidia *s, hu_nv_gpu *g)
             continue;
         if (asked[i].field == HU_FIELD_MEMORY_TEMPERATURE && v[i].value > HOTTEST_C)
             continue;
-        has_links |= asked[i].metric == HU_METRIC_GPU_NVLINK_TX;
         if (asked[i].kind)
             put_kind(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit, asked[i].kind);
         else
             put(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit);
     }
-    if (has_links)
+    if (!(g->d.denied_fields >> HU_FIELD_NVLINK_SENT & 1)) /* one counter or the other, never by turns */
         return;
     class = hu_nvml_get_links(s->nvml, &g->d, &g->links, &sent, &received, &code);
     if (hu_nv_is_lost(s, g, class, code) || class != HU_NVML_OK)
@@ -430,8 +428,10 @@ void hu_nv_look_slow(hu_nvidia *s, hu_nv_gpu *g)
     g->has_slow = true;
     put_info(s, g, &g->slow);
     if (ask(s, g, HU_NVML_ASK_MIG, a)) {
-        if (g->d.is_mig != (a[0] == 1))
-            g->d.denied = g->d.denied_fields = 0; /* what a divided GPU has not, a whole one has */
+        if (g->d.is_mig != (a[0] == 1)) { /* what a divided GPU has not, a whole one has */
+            g->d.denied = g->d.denied_fields = 0;
+            g->gpm.is_denied = g->links.is_denied = false;
+        }
         g->d.is_mig = a[0] == 1;
         put(&g->slow, g, HU_METRIC_GPU_MIG_MODE, g->d.is_mig);
     }
