@@ -279,6 +279,8 @@ class Values(Case):
                 self.assertEqual(of(series, "holdup_gpu_fabric_state"), state)
                 self.assertEqual(of(series, "holdup_gpu_fabric_healthy"), healthy)
 
+        self.assertEqual(of(self.once("code nvmlDeviceGetGpuFabricInfoV 13\n"), "holdup_gpu_fabric_state"), [2])  # the first call of that name
+
     def test_processes_that_come(self) -> None:
         """The list is longer than what was asked for, and longer still at the next question."""
         series = self.once("processes 0 1000 5000\n")

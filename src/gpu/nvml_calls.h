@@ -116,6 +116,12 @@ typedef struct {
 } field_value;
 
 typedef struct {
+    uint8_t  cluster[16];
+    uint32_t status, clique;
+    uint8_t  state;
+} fabric_1;
+
+typedef struct {
     uint32_t version;
     uint8_t  cluster[16];
     uint32_t status, clique;
@@ -154,8 +160,8 @@ typedef struct {
 _Static_assert(sizeof(rates) == 8 && sizeof(memory_1) == 24 && sizeof(memory_2) == 40 && sizeof(temperature_1) == 12 &&
                    sizeof(margin_1) == 8 && sizeof(pci_3) == 68 && sizeof(process_1) == 16 && sizeof(process_2) == 24 &&
                    sizeof(process_use_0) == 32 && sizeof(process_use_1) == 40 && sizeof(process_uses_1) == 24 &&
-                   sizeof(event_2) == 32 && sizeof(field_value) == 40 && sizeof(fabric_2) == 36 && sizeof(fabric_3) == 40 &&
-                   sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
+                   sizeof(event_2) == 32 && sizeof(field_value) == 40 && sizeof(fabric_1) == 28 && sizeof(fabric_2) == 36 &&
+                   sizeof(fabric_3) == 40 && sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
                "as the library has them");
 
 #define VERSION_OF(type, number) ((uint32_t)sizeof(type) | (uint32_t)(number) << 24)
@@ -208,6 +214,7 @@ typedef unsigned long long wide;
     F(pcie_most_width, (void *device, unsigned *n), "nvmlDeviceGetMaxPcieLinkWidth", NULL)                                  \
     F(pcie_replays, (void *device, unsigned *n), "nvmlDeviceGetPcieReplayCounter", NULL)                                    \
     F(fabric, (void *device, void *out), "nvmlDeviceGetGpuFabricInfoV", NULL)                                               \
+    F(fabric_v1, (void *device, fabric_1 *out), "nvmlDeviceGetGpuFabricInfo", NULL)                                         \
     F(fields, (void *device, int n, field_value *row), "nvmlDeviceGetFieldValues", NULL)                                    \
     F(processes_v2, (void *device, unsigned *n, process_2 *out), "nvmlDeviceGetComputeRunningProcesses_v3",                 \
       "nvmlDeviceGetComputeRunningProcesses_v2")                                                                            \

@@ -260,11 +260,15 @@ static int get_fabric(hu_nvml *n, void *device, answers a)
 {
     fabric_3 three = {.version = VERSION_OF(fabric_3, 3)};
     fabric_2 two = {.version = VERSION_OF(fabric_2, 2)};
+    fabric_1 one = {0};
     int      rc = n->fabric ? n->fabric(device, &three) : FUNCTION_NOT_FOUND;
 
     if (rc == ARGUMENT_VERSION) {
         rc = n->fabric(device, &two);
         three = (fabric_3){.state = two.state, .status = two.status};
+    } else if (rc == FUNCTION_NOT_FOUND && n->fabric_v1) {
+        rc = n->fabric_v1(device, &one);
+        three = (fabric_3){.state = one.state, .status = one.status};
     }
     a[0] = three.state;
     a[1] = three.status;

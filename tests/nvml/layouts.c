@@ -93,6 +93,10 @@ SAME(HU_FABRIC_NOT_STARTED, NVML_GPU_FABRIC_STATE_NOT_STARTED);
 SAME(HU_FABRIC_IN_PROGRESS, NVML_GPU_FABRIC_STATE_IN_PROGRESS);
 SAME(HU_FABRIC_COMPLETED, NVML_GPU_FABRIC_STATE_COMPLETED);
 
+SIZE(fabric_1, nvmlGpuFabricInfo_t);
+FIELD(fabric_1, status, nvmlGpuFabricInfo_t, status);
+FIELD(fabric_1, state, nvmlGpuFabricInfo_t, state);
+
 /* Numbers of our tables by the vendor's names. */
 enum {
 #define F(id, number, first, last) FIELD_##id = (number),
