@@ -11,7 +11,7 @@
 
 #include "monitor/nvidia.h"
 
-/* In units of unit_ns(): the longest pause before a lost GPU or driver is asked again; when all is opened anew for one GPU. */
+/* In units of unit_ns(): the longest pause before a lost GPU or driver is asked again; when all is opened anew for a GPU. */
 enum { MOST_BACKOFF = 60, REOPEN_UNITS = 600, SECOND_NS = 1000000000 };
 enum {
     NO_LIBRARY = -1,
