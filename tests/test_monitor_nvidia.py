@@ -16,7 +16,7 @@ from typing import Callable, Iterator
 from tests.program import EXE, ROOT
 
 SOURCE = ROOT / "tests/monitor/nvml_standin.c"
-PATIENCE_S = 120
+PATIENCE_S = 60
 LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -457,6 +457,13 @@ class Trouble(Case):
             self.play("")
             series = until(lambda s: of(s, "holdup_gpu_power_watts") and of(s, "holdup_gpu_xid_errors_total") == [5])
             self.assertGreaterEqual(of(series, "holdup_monitor_restarts_total", process="gpu")[0], 1)
+
+    def test_slow_to_begin(self) -> None:
+        """A driver that nobody uses prepares its GPUs first: longer than a sampler may be silent later, which is 2 s here."""
+        with self.serving("delay nvmlInit_v2 4\n") as until:
+            series = until(lambda s: of(s, "holdup_gpu_up") == [1])
+            self.assertEqual(of(series, "holdup_monitor_restarts_total", process="gpu"), [0])
+            self.assertEqual(of(series, "holdup_monitor_stuck", process="gpu"), [0])
 
     def test_no_permission(self) -> None:
         """A GPU that may not be opened is no broken one."""

@@ -17,6 +17,9 @@
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000, LEAST_GRACE_NS = 250 * MILLISECOND_NS, STUCK_PERIODS = 10 };
 enum { LEAST_STUCK_NS = 2000000000, MOST_BACKOFF = 60, END_MS = 300 };
 
+/* To begin may take long: a driver that nobody uses prepares each GPU first.  Killed in that, it would never get through. */
+static const int64_t FIRST_WORD_NS = 60 * INT64_C(1000000000);
+
 /* The last readings of a source's group. */
 typedef struct {
     hu_readings r;
@@ -32,7 +35,9 @@ typedef struct {
     int64_t          heard_ns, start_ns; /* of the last readings; when to start it (again) */
     int64_t          cpu_ns, cpu_before_ns;
     unsigned         restarts, backoff;
-    bool             is_stuck; /* killed, and not dead yet */
+    bool             has_spoken;
+    bool             is_stuck;  /* it says nothing any more */
+    bool             is_killed; /* and is not dead yet */
 } sampler_state;
 
 struct hu_keeper {
@@ -63,6 +68,7 @@ static void start(hu_keeper *k, hu_sampler which)
 
     s->is_wanted = hu_sampler_start(which, k->options, &s->child) || errno != 0;
     s->heard_ns = now_ns();
+    s->has_spoken = false;
     s->n = 0;
 }
 
@@ -112,7 +118,7 @@ static void bury(hu_keeper *k, hu_sampler which, int64_t now)
     s->child = (hu_sampler_child){.from = -1};
     s->cpu_before_ns += s->cpu_ns;
     s->cpu_ns = 0;
-    s->is_stuck = false;
+    s->is_stuck = s->is_killed = false;
     s->restarts++;
     s->backoff = s->backoff ? s->backoff * 2 : 1;
     if (s->backoff > MOST_BACKOFF)
@@ -140,10 +146,13 @@ static void look_after(hu_keeper *k, hu_sampler which, int64_t now)
     }
     patience = patience < LEAST_STUCK_NS ? LEAST_STUCK_NS : patience;
     if (!s->is_stuck && now - s->heard_ns > patience) {
-        kill(s->child.pid, SIGKILL); /* one inside of a driver may not hear it */
         s->is_stuck = true;
         forget(k, which);
         k->version++;
+    }
+    if (s->is_stuck && !s->is_killed && (s->has_spoken || now - s->heard_ns > FIRST_WORD_NS)) {
+        kill(s->child.pid, SIGKILL); /* one inside of a driver may not hear it */
+        s->is_killed = true;
     }
 }
 
@@ -194,6 +203,8 @@ static bool take_whole(hu_keeper *k, hu_sampler which)
             return false;
         at += sizeof head + head.bytes;
         s->heard_ns = now_ns();
+        s->has_spoken = true;
+        s->is_stuck = s->is_killed;
         s->cpu_ns = head.cpu_ns;
         s->backoff = 0;
         k->version++;

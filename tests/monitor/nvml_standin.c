@@ -7,6 +7,7 @@
  *   driver VERSION                      (default 580.95.05)
  *   code CALL CODE [GPU]                this call returns CODE
  *   hang CALL                           this call never returns
+ *   delay CALL SECONDS                  this call takes so long
  *   value CALL VALUE [STEP [GPU]]       what this call says first, and how much more each time; without it the call has a
  *                                       value of its own
  *   field ID VALUE [TYPE [GPU]]         a field value (TYPE of NVML; default 3: 64 bits); others are not supported
@@ -109,6 +110,8 @@ static int code_of(const char *call, int device)
         if (sscanf(lines[i], "code %79s %d %d", name, &code, &which) >= 2 && strcmp(name, call) == 0 &&
             (which < 0 || which == device))
             return code;
+        if (sscanf(lines[i], "delay %79s %d", name, &code) == 2 && strcmp(name, call) == 0)
+            sleep((unsigned)code);
         if (sscanf(lines[i], "hang %79s", name) == 1 && strcmp(name, call) == 0)
             for (;;)
                 pause();
