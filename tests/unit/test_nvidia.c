@@ -192,10 +192,88 @@ static void test_addresses(void **state)
     }
 }
 
+/* ---- whatever happens, in any order ------------------------------------------------------------------------------ */
+
+/* A scenario of random faults; its first line says how many GPUs there are. */
+static void play_random(unsigned *seed)
+{
+    static const char *const calls[] = {"nvmlInit_v2",
+                                        "nvmlDeviceGetCount_v2",
+                                        "nvmlDeviceGetHandleByIndex_v2",
+                                        "nvmlDeviceGetPowerUsage",
+                                        "nvmlDeviceGetUUID",
+                                        "nvmlGpmSampleGet",
+                                        "nvmlGpmSampleAlloc",
+                                        "nvmlGpmMetricsGet",
+                                        "field",
+                                        "nvmlDeviceGetMigDeviceHandleByIndex",
+                                        "nvmlDeviceGetGpuInstanceId",
+                                        "nvmlDeviceGetTotalEccErrors",
+                                        "nvmlDeviceGetComputeRunningProcesses_v3",
+                                        "nvmlEventSetWait_v2"};
+    static const int         codes[] = {1, 2, 3, 4, 6, 7, 9, 10, 11, 13, 15, 16, 17, 18, 21, 25, 27, 28, 999};
+    char                     text[4096];
+    int                      n = snprintf(text, sizeof text, "gpus %d\n", rand_r(seed) % 9);
+
+    for (int i = rand_r(seed) % 4; i > 0; i--)
+        n += snprintf(text + n, sizeof text - (size_t)n, "code %s %d %d\n", calls[rand_r(seed) % (int)HU_COUNT(calls)],
+                      codes[rand_r(seed) % (int)HU_COUNT(codes)], rand_r(seed) % 9 - 1);
+    for (int i = rand_r(seed) % 6; i > 0; i--)
+        n += snprintf(text + n, sizeof text - (size_t)n, "part %d %d %d MIG-%d 1g.10gb\n", rand_r(seed) % 8,
+                      rand_r(seed) % 4, rand_r(seed) % 3, rand_r(seed) % 20);
+    n += snprintf(text + n, sizeof text - (size_t)n, "processes %d %d 5\nxid %d %d %d\nlink 3 1 2\n", rand_r(seed) % 8,
+                  rand_r(seed) % 200, rand_r(seed) % 8, rand_r(seed) % 400, rand_r(seed) % 5);
+    if (rand_r(seed) % 2)
+        snprintf(text + n, sizeof text - (size_t)n, "gpm -1 2 50\ngpm 3 2 20\n");
+    play(text);
+}
+
+/* A GPU that is down has nothing but that and its errors; one that is up is described; all rows can be read. */
+static void check_rows(const hu_readings *out)
+{
+    char       up[HU_GPU_MOST] = {0}; /* by number: 0 no such GPU, 1 down, 2 up */
+    hu_reading r;
+    size_t     rows = 0;
+
+    for (size_t at = 0; hu_readings_next(out, &at, &r); rows++)
+        if (r.metric == HU_METRIC_GPU_UP) {
+            assert_int_equal(up[atoi(r.label[0])], 0);
+            up[atoi(r.label[0])] = r.value > 0 ? 2 : 1;
+        }
+    assert_int_equal(rows, out->head.n);
+    for (size_t at = 0; hu_readings_next(out, &at, &r);)
+        if (r.metric != HU_METRIC_GPU_XID && r.metric != HU_METRIC_GPU_XID_LAST && r.metric != HU_METRIC_GPU_UP &&
+            r.metric != HU_METRIC_PROBLEM && r.metric != HU_METRIC_GPUS_EXPECTED)
+            assert_int_equal(up[atoi(r.label[0])], 2);
+}
+
+static void test_storm(void **state)
+{
+    enum { LOOKS = 3000, LOOKS_OF_A_SCENE = 3, PAUSE = 8 };
+    unsigned seed = 1;
+    size_t   rows = 0;
+    scene    s;
+
+    (void)state;
+    begin(&s, "gpus 8\n");
+    for (int i = 0; i < LOOKS; i++) {
+        if (rand_r(&seed) % LOOKS_OF_A_SCENE == 0)
+            play_random(&seed);
+        look(&s, (hu_sample_group)(rand_r(&seed) % HU_SAMPLE_GROUPS));
+        check_rows(&s.out);
+        rows += s.out.head.n;
+        if (rand_r(&seed) % PAUSE == 0) /* so that what is lost is asked again */
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    assert_true(rows > 10 * LOOKS);
+    end(&s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_board), cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_memory), cmocka_unit_test(test_addresses)};
+                                       cmocka_unit_test(test_memory), cmocka_unit_test(test_addresses),
+                                       cmocka_unit_test(test_storm)};
     int                     rc;
 
     if (argc != 2 || !mkdtemp(folder))
