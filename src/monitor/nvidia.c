@@ -331,7 +331,6 @@ static void write_board(hu_nvidia *s)
     hu_board_state *b = s->board;
 
     b->n = 0;
-    b->at_ns = now_ns(CLOCK_BOOTTIME);
     for (size_t i = 0; i < s->n; i++) {
         const hu_nv_gpu *g = &s->gpu[i];
         hu_board_gpu    *row = new_row(b, g);
@@ -358,7 +357,7 @@ static void write_board(hu_nvidia *s)
         row->busy = p->busy;
         put_users(row, &p->users);
     }
-    hu_gpu_board_write(s->options->board, b);
+    hu_gpu_board_put(s->options->board, HU_VENDOR_NVIDIA, b->gpu, b->n, now_ns(CLOCK_BOOTTIME));
 }
 
 /* ---- looks ------------------------------------------------------------------------------------------------------- */
@@ -480,6 +479,8 @@ static void nvidia_close(void *state)
 
     close_nvml(s);
     hu_nv_log_close(s);
+    if (s->n > 0)
+        hu_gpu_board_put(s->options->board, HU_VENDOR_NVIDIA, NULL, 0, now_ns(CLOCK_BOOTTIME));
     for (size_t i = 0; i < s->n; i++)
         empty(&s->gpu[i]);
     free(s->buffer.rows);

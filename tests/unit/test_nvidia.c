@@ -116,12 +116,22 @@ static void test_board(void **state)
     assert_int_equal(g->n_pids, 2);
     assert_float_equal(busy_of(g, 500), -1, 1e-9); /* not known, which is not nothing */
 
+    /* another vendor's source writes beside it */
+    hu_gpu_board_put(s.options.board, HU_VENDOR_AMD,
+                     &(const hu_board_gpu){.uuid = "other", .vendor = HU_VENDOR_AMD, .busy = 0.25}, 1, 1);
     play("gpus 2\nprocesses 0 2 500\ncode nvmlDeviceGetPowerUsage 15 0\n");
     turn(&s);
     g = row_of(&s, "GPU-0");
     assert_float_equal(g->busy, -1, 1e-9);
     assert_int_equal(g->n_pids, 0);
     assert_float_equal(row_of(&s, "GPU-1")->busy, 0.9, 1e-9);
+    assert_int_equal(s.board->n, 3);
+    assert_float_equal(row_of(&s, "other")->busy, 0.25, 1e-9);
+    hu_source_nvidia.close(s.state);
+    assert_true(hu_gpu_board_read(s.options.board, s.board));
+    assert_int_equal(s.board->n, 1);
+    assert_float_equal(row_of(&s, "other")->busy, 0.25, 1e-9);
+    assert_true(hu_source_nvidia.open(&s.options, &s.state, &s.out));
     end(&s);
 }
 
