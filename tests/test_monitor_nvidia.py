@@ -458,6 +458,12 @@ class Trouble(Case):
             series = until(lambda s: of(s, "holdup_gpu_power_watts") and of(s, "holdup_gpu_xid_errors_total") == [5])
             self.assertGreaterEqual(of(series, "holdup_monitor_restarts_total", process="gpu")[0], 1)
 
+    def test_hang_from_the_beginning(self) -> None:
+        series = self.once("hang nvmlInit_v2\n")
+        self.assertEqual(by(series, "holdup_monitor_problem", "what", source="gpu"),
+                         {"its sampler does not answer: a call that it made has not returned": 1})
+        self.assertIn("holdup_host_cpus", names(series))
+
     def test_slow_to_begin(self) -> None:
         """A driver that nobody uses prepares its GPUs first: longer than a sampler may be silent later, which is 2 s here."""
         with self.serving("delay nvmlInit_v2 4\n") as until:

@@ -370,6 +370,9 @@ static void put_own(hu_keeper *k, int64_t now)
             continue;
         hu_put(&k->own, HU_METRIC_SELF_CPU, (double)(s->cpu_before_ns + s->cpu_ns) * 1e-9, name);
         hu_put(&k->own, HU_METRIC_STUCK, s->is_stuck, name);
+        if (s->is_stuck || (!s->has_spoken && now - s->heard_ns > LEAST_STUCK_NS))
+            hu_put_problem(&k->own, name, "its sampler does not answer: a call that it made has not returned",
+                           "wait a minute; then look at what its driver says: dmesg");
         hu_put(&k->own, HU_METRIC_RESTARTS, s->restarts, name);
     }
     hu_put(&k->own, HU_METRIC_SELF_CPU, seconds(use.ru_utime) + seconds(use.ru_stime), "exporter");
