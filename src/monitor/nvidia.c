@@ -357,7 +357,7 @@ static void write_board(hu_nvidia *s)
         row->busy = p->busy;
         put_users(row, &p->users);
     }
-    hu_gpu_board_put(s->options->board, HU_VENDOR_NVIDIA, b->gpu, b->n, now_ns(CLOCK_BOOTTIME));
+    hu_gpu_board_write_vendor(s->options->board, HU_VENDOR_NVIDIA, b->gpu, b->n, hu_gpu_board_now());
 }
 
 /* ---- looks ------------------------------------------------------------------------------------------------------- */
@@ -480,7 +480,7 @@ static void nvidia_close(void *state)
     close_nvml(s);
     hu_nv_log_close(s);
     if (s->n > 0)
-        hu_gpu_board_put(s->options->board, HU_VENDOR_NVIDIA, NULL, 0, now_ns(CLOCK_BOOTTIME));
+        hu_gpu_board_write_vendor(s->options->board, HU_VENDOR_NVIDIA, NULL, 0, hu_gpu_board_now());
     for (size_t i = 0; i < s->n; i++)
         empty(&s->gpu[i]);
     free(s->buffer.rows);

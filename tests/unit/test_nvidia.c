@@ -117,8 +117,8 @@ static void test_board(void **state)
     assert_float_equal(busy_of(g, 500), -1, 1e-9); /* not known, which is not nothing */
 
     /* another vendor's source writes beside it */
-    hu_gpu_board_put(s.options.board, HU_VENDOR_AMD,
-                     &(const hu_board_gpu){.uuid = "other", .vendor = HU_VENDOR_AMD, .busy = 0.25}, 1, 1);
+    hu_gpu_board_write_vendor(s.options.board, HU_VENDOR_AMD,
+                              &(const hu_board_gpu){.uuid = "other", .vendor = HU_VENDOR_AMD, .busy = 0.25}, 1, 1);
     play("gpus 2\nprocesses 0 2 500\ncode nvmlDeviceGetPowerUsage 15 0\n");
     turn(&s);
     g = row_of(&s, "GPU-0");
