@@ -451,7 +451,7 @@ class Trouble(Case):
             self.log(20, "NVRM: Xid (PCI:0000:1a:00): 62, 1")
             self.play("hang nvmlDeviceGetPowerUsage\n")
             series = until(lambda s: not names(s, uuid="GPU-0"))
-            self.assertIn("holdup_host_cpus", names(series))
+            self.assertTrue(any(n.startswith("holdup_host_") for n in names(series)))
             for number in range(21, 25):
                 self.log(number, "NVRM: Xid (PCI:0000:1a:00): 62, while nobody looked")
             self.play("")
@@ -462,7 +462,7 @@ class Trouble(Case):
         series = self.once("hang nvmlInit_v2\n")
         self.assertEqual(by(series, "holdup_monitor_problem", "what", source="gpu"),
                          {"its sampler does not answer: a call that it made has not returned": 1})
-        self.assertIn("holdup_host_cpus", names(series))
+        self.assertTrue(any(n.startswith("holdup_host_") for n in names(series)))
 
     def test_slow_to_begin(self) -> None:
         """A driver that nobody uses prepares its GPUs first: longer than a sampler may be silent later, which is 2 s here."""
