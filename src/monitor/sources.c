@@ -18,6 +18,7 @@ extern const hu_source hu_source_nvidia;
 
 /* clang-format off */
 const hu_source *const hu_sources[] = {
+    &hu_source_nvidia, /* before others of its sampler: it may take long to begin, and they speak for it (keeper.c) */
     &hu_source_amd,
     &hu_source_intel,
     &hu_source_host_cpu,
@@ -30,9 +31,6 @@ const hu_source *const hu_sources[] = {
     &hu_source_host_power,
     &hu_source_host_clock,
     &hu_source_cgroup_limits,
-    &hu_source_nvidia,
-    &hu_source_nvidia, /* before others of its sampler: it may take long to begin, and they speak for it (keeper.c) */
-    &hu_source_host_cpu,
     NULL,
 };
 /* clang-format on */
