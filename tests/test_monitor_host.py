@@ -476,7 +476,7 @@ class Nobody(InTree):
         self.tree.put_all("sys/class/powercap/intel-rapl:0", {"name": "package-0", "max_energy_range_uj": 1000, "energy_uj/x": 1})
         s = once("--root", str(self.tree.root))
         self.assertEqual(s.named("holdup_host_energy_joules_total"), {})
-        self.assertEqual(problems(s), {})
+        self.assertEqual(problems(s).keys() - {"nvidia"}, set())
 
     def test_clients_of_others(self) -> None:
         monitor_trees.intel(self.tree)
