@@ -93,7 +93,7 @@ static void try_open(sampler *s, entry *e, int64_t now_ns)
     if (now_ns < e->next_open_ns)
         return;
     hu_readings_clear(&e->why);
-    e->is_open = e->source->open(s->options, &e->state, &e->why);
+    e->is_open = hu_source_is_asked(e->source, s->options) && e->source->open(s->options, &e->state, &e->why);
     if (!e->is_open)
         e->next_open_ns = now_ns + MOST_BACKOFF * s->options->period_ns;
 }

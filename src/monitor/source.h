@@ -42,6 +42,9 @@ typedef struct {
 extern const hu_source *const hu_sources[]; /* NULL ends the list */
 size_t                        hu_sources_count(void);
 
+/* A demo shows its own GPUs and jobs, and the node that is really there. */
+bool hu_source_is_asked(const hu_source *s, const hu_source_options *options);
+
 /* Periods of the groups, for a fast one of 1 s; others scale with it. */
 enum { HU_MEDIUM_FACTOR = 5, HU_SLOW_FACTOR = 30 };
 

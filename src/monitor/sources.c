@@ -15,6 +15,7 @@ extern const hu_source hu_source_host_pressure;
 extern const hu_source hu_source_infiniband;
 extern const hu_source hu_source_intel;
 extern const hu_source hu_source_nvidia;
+extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs;
 
 /* clang-format off */
 const hu_source *const hu_sources[] = {
@@ -31,6 +32,8 @@ const hu_source *const hu_sources[] = {
     &hu_source_host_power,
     &hu_source_host_clock,
     &hu_source_cgroup_limits,
+    &hu_source_demo_gpu,
+    &hu_source_demo_jobs,
     NULL,
 };
 /* clang-format on */
@@ -38,4 +41,11 @@ const hu_source *const hu_sources[] = {
 size_t hu_sources_count(void)
 {
     return sizeof hu_sources / sizeof *hu_sources - 1;
+}
+
+bool hu_source_is_asked(const hu_source *s, const hu_source_options *options)
+{
+    const bool is_demo = s == &hu_source_demo_gpu || s == &hu_source_demo_jobs;
+
+    return options->scenario ? is_demo || s->sampler == HU_SAMPLER_HOST : !is_demo;
 }
