@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alerts of packaging/prometheus fire where they should, and only there: promtool plays series to them.  No program of ours runs here."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tests.monitor_names as names
+from tests.program import ROOT, skip_loudly
+
+RULES = ROOT / "packaging/prometheus/holdup.rules.yml"
+GPU = 'gpu="5",uuid="GPU-5"'
+JOB = 'scheduler="slurm",job_id="7",user="ada",job_name="x"'
+
+# alert: pairs of series and their values where something is wrong, and where all is well or it is a near miss.  30 s lie between two values; the last word is at
+# one hour.  INSTANCE is another node in each half.
+SERIES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
+    "HoldupMonitorDown": ([("up{job='h',INSTANCE}", "1x60 0x60"), ("holdup_build_info{job='h',INSTANCE}", "1x60 _x60")],
+                          [("up{job='node',INSTANCE}", "0x120")]),
+    "HoldupSourceFailing": ([("holdup_monitor_source_up{source='nvidia',INSTANCE}", "0x120")],
+                            [("holdup_monitor_source_up{source='nvidia',INSTANCE}", "0x110 1x10")]),
+    "HoldupSamplesStale": ([("holdup_monitor_sample_age_seconds{source='nvidia',INSTANCE}", "300x120")],
+                           [("holdup_monitor_sample_age_seconds{source='nvidia',INSTANCE}", "1x120")]),
+    "HoldupMonitorStuck": ([("holdup_monitor_stuck{process='gpu',INSTANCE}", "1x120")], [("holdup_monitor_stuck{process='gpu',INSTANCE}", "0x120")]),
+    "HoldupMonitorRestarting": ([("holdup_monitor_restarts_total{process='gpu',INSTANCE}", "0x100 1+1x20")],
+                                [("holdup_monitor_restarts_total{process='gpu',INSTANCE}", "0x60 2x60")]),
+    "HoldupGpuLost": ([(f"holdup_gpu_up{{{GPU},INSTANCE}}", "0x120")], [(f"holdup_gpu_up{{{GPU},INSTANCE}}", "1x120")]),
+    "HoldupGpuMissing": ([("holdup_gpus_expected{vendor='nvidia',INSTANCE}", "8x120")],         # no driver: no holdup_gpu_up at all
+                         [("holdup_gpus_expected{vendor='nvidia',INSTANCE}", "1x120"), (f"holdup_gpu_up{{{GPU},INSTANCE}}", "0x120")]),
+    "HoldupGpuRecoveryAction": ([(f"holdup_gpu_recovery_action{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_recovery_action{{{GPU},INSTANCE}}", "0x120")]),
+    "HoldupGpuXidCritical": ([(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='79',INSTANCE}}", "_x115 3450x5")],       # a new series: increase() would miss it
+                             [(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='79',INSTANCE}}", "3200x120"),
+                              (f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='13',INSTANCE}}", "3590x120")]),
+    "HoldupGpuXidWarning": ([(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='94',INSTANCE}}", "3590x120")],
+                            [(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='79',INSTANCE}}", "3590x120")]),
+    "HoldupGpuXidApplication": ([(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='31',INSTANCE}}", "3590x120")],
+                                [(f"holdup_gpu_xid_last_timestamp_seconds{{{GPU},xid='31',INSTANCE}}", "3000x120")]),
+    "HoldupGpuEccUncorrected": ([(f"holdup_gpu_ecc_errors_total{{{GPU},type='uncorrected',INSTANCE}}", "2x120")],
+                                [(f"holdup_gpu_ecc_errors_total{{{GPU},type='uncorrected',INSTANCE}}", "0x120"),
+                                 (f"holdup_gpu_ecc_errors_total{{{GPU},type='corrected',INSTANCE}}", "9x120")]),
+    "HoldupGpuRowRemapFailed": ([(f"holdup_gpu_row_remap_failed{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_row_remap_failed{{{GPU},INSTANCE}}", "0x120")]),
+    "HoldupGpuRowRemapPending": ([(f"holdup_gpu_row_remap_pending{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_row_remap_pending{{{GPU},INSTANCE}}", "0x120")]),
+    "HoldupGpuPagesPending": ([(f"holdup_gpu_retired_pages_pending{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_retired_pages_pending{{{GPU},INSTANCE}}", "0x120")]),
+    "HoldupGpuThermalSlowdown": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_thermal_slowdown',INSTANCE}}", "0x90 1x2 0x2 1x26")],
+                                 [(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_thermal_slowdown',INSTANCE}}", "1x20 0x100"),
+                                  (f"holdup_gpu_clock_event_reason{{{GPU},reason='software_power_cap',INSTANCE}}", "1x120")]),
+    "HoldupGpuPowerBrake": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_power_brake',INSTANCE}}", "1x120")],
+                            [(f"holdup_gpu_clock_event_reason{{{GPU},reason='idle',INSTANCE}}", "1x120")]),
+    "HoldupGpuClocksCapped": (
+        [(f"holdup_gpu_{metric}{{gpu='{gpu}',uuid='{gpu}',INSTANCE}}", f"{value}x120") for gpu in range(4)
+         for metric, value in (("sm_clock_hertz", 1410000000 if gpu == 3 else 1900000000), ("sm_clock_max_hertz", 1980000000), ("utilization_ratio", 1))],
+        [(f"holdup_gpu_{metric}{{gpu='{gpu}',uuid='{gpu}',INSTANCE}}", f"{value}x120") for gpu in range(4)        # the slow one is idle
+         for metric, value in (("sm_clock_hertz", 345000000 if gpu == 3 else 1900000000), ("sm_clock_max_hertz", 1980000000), ("utilization_ratio", int(gpu != 3)))]),
+    "HoldupGpuMemoryNearlyFull": ([(f"holdup_gpu_memory_free_bytes{{{GPU},INSTANCE}}", "1x120"), (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")],
+                                  [(f"holdup_gpu_memory_free_bytes{{{GPU},INSTANCE}}", "4x120"), (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")]),
+    "HoldupJobGpuIdle": ([(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_allocated_idle_seconds_total{{{GPU},scheduler='slurm',job_id='7',user='ada',INSTANCE}}", "0+30x120")],
+                         [(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_allocated_idle_seconds_total{{{GPU},scheduler='slurm',job_id='7',user='ada',INSTANCE}}", "9000+15x120")]),
+    "HoldupJobGpuUnderused": ([(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_sm_active_ratio{{{GPU},INSTANCE}}", "0.15x120"),
+                               (f"holdup_gpu_utilization_ratio{{{GPU},INSTANCE}}", "0.97x120")],
+                              [(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_sm_active_ratio{{{GPU},INSTANCE}}", "0.15x120"),
+                               (f"holdup_gpu_utilization_ratio{{{GPU},INSTANCE}}", "0.5x120")]),
+    "HoldupJobCpuThrottled": ([("holdup_host_cgroup_cpu_periods_total{job_id='7',INSTANCE}", "0+300x120"), ("holdup_host_cgroup_cpu_throttled_periods_total{job_id='7',INSTANCE}", "0+90x120")],
+                              [("holdup_host_cgroup_cpu_periods_total{job_id='7',INSTANCE}", "0+300x120"), ("holdup_host_cgroup_cpu_throttled_periods_total{job_id='7',INSTANCE}", "900+3x120")]),
+    "HoldupJobOutOfMemory": ([("holdup_host_cgroup_oom_kills_total{job_id='7',INSTANCE}", "0x110 1x10")], [("holdup_host_cgroup_oom_kills_total{job_id='7',INSTANCE}", "3x120")]),
+    "HoldupHostCpuPressure": ([("holdup_host_pressure_waiting_seconds_total{resource='cpu',INSTANCE}", "0+24x120")],
+                              [("holdup_host_pressure_waiting_seconds_total{resource='cpu',INSTANCE}", "0+9x120")]),
+    "HoldupHostMemoryPressure": ([("holdup_host_pressure_stalled_seconds_total{resource='memory',INSTANCE}", "0+6x120")],
+                                 [("holdup_host_pressure_stalled_seconds_total{resource='memory',INSTANCE}", "0+1x120")]),
+    "HoldupHostIoPressure": ([("holdup_host_pressure_stalled_seconds_total{resource='io',INSTANCE}", "0+15x120")],
+                             [("holdup_host_pressure_stalled_seconds_total{resource='io',INSTANCE}", "0+6x120")]),
+    "HoldupHostMemoryLow": ([("holdup_host_memory_available_bytes{INSTANCE}", "2x120"), ("holdup_host_memory_total_bytes{INSTANCE}", "100x120")],
+                            [("holdup_host_memory_available_bytes{INSTANCE}", "20x120"), ("holdup_host_memory_total_bytes{INSTANCE}", "100x120")]),
+    "HoldupInfinibandDown": ([("holdup_host_infiniband_up{device='mlx5_0',port='1',INSTANCE}", "1x100 0x20")],
+                             [("holdup_host_infiniband_up{device='mlx5_0',port='1',INSTANCE}", "0x120")]),        # a port that nobody uses
+    "HoldupInfinibandErrors": ([("holdup_host_infiniband_errors_total{device='mlx5_0',port='1',error='symbol_error',INSTANCE}", "0+1x120")],
+                               [("holdup_host_infiniband_errors_total{device='mlx5_0',port='1',error='symbol_error',INSTANCE}", "500x120"),
+                                ("holdup_host_infiniband_errors_total{device='mlx5_0',port='1',error='port_xmit_discards',INSTANCE}", "0+9x120")]),
+}
+
+
+def promtool(case: unittest.TestCase, *words: str) -> str:
+    if not shutil.which("promtool"):
+        skip_loudly(f"promtool is not installed (scripts/setup test): {case.id()}")
+        case.skipTest("no promtool")
+    done = subprocess.run(["promtool", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+    case.assertEqual(done.returncode, 0, done.stdout)
+    return done.stdout
+
+
+def alerts() -> list[str]:
+    return re.findall(r"^ +- alert: (\w+)$", RULES.read_text(), re.M)
+
+
+class Rules(unittest.TestCase):
+    def test_promtool_takes_the_files(self) -> None:
+        self.assertIn("SUCCESS", promtool(self, "check", "rules", str(RULES)))
+        self.assertIn("SUCCESS", promtool(self, "check", "config", str(ROOT / "packaging/prometheus/prometheus.yml")))
+
+    def test_each_alert_fires_and_is_silent(self) -> None:
+        self.assertEqual(sorted(SERIES), sorted(alerts()))
+        groups = []
+        for alert, (wrong, well) in SERIES.items():
+            for which, series in (("wrong", wrong), ("well", well)):
+                groups.append({
+                    "interval": "30s",
+                    "input_series": [{"series": s.replace("INSTANCE", 'instance="node"').replace("'", '"'), "values": v} for s, v in series],
+                    "promql_expr_test": [{"expr": f'count by (instance) (ALERTS{{alertname="{alert}",alertstate="firing"}})', "eval_time": "1h",
+                                          "exp_samples": [{"labels": '{instance="node"}', "value": 1}] if which == "wrong" else []}]})
+        with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
+            file = pathlib.Path(folder, "test.yml")
+            file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": groups}))        # JSON is YAML
+            self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
+
+    def test_idle_time_names_job_and_user(self) -> None:
+        """The labels that whoever is called reads."""
+        wrong = SERIES["HoldupJobGpuIdle"][0]
+        test = {"interval": "30s", "input_series": [{"series": s.replace("INSTANCE", 'instance="node"').replace("'", '"'), "values": v} for s, v in wrong],
+                "promql_expr_test": [{"expr": 'ALERTS{alertname="HoldupJobGpuIdle"}', "eval_time": "1h", "exp_samples": [{"value": 1, "labels":
+                    'ALERTS{alertname="HoldupJobGpuIdle",alertstate="firing",gpu="5",instance="node",job_id="7",job_name="x",scheduler="slurm",severity="warning",user="ada",uuid="GPU-5"}'}]}]}
+        with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
+            file = pathlib.Path(folder, "test.yml")
+            file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))
+            self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
+
+    def test_a_shared_gpu_is_no_error_and_counted_once(self) -> None:
+        info = 'holdup_job_info{instance="node",gpu="0",uuid="A",scheduler="slurm",job_id="%d",user="u",rank="%d"}'
+        test = {"interval": "30s",
+                "input_series": [{"series": info % (7, 0), "values": "1x20"}, {"series": info % (8, 0), "values": "1x20"}, {"series": info % (8, 1), "values": "1x20"},
+                                 {"series": 'holdup_gpu_power_watts{instance="node",gpu="0",uuid="A"}', "values": "600x20"},
+                                 {"series": 'holdup_gpu_utilization_ratio{instance="node",gpu="0",uuid="A"}', "values": "0.5x20"}],
+                "promql_expr_test": [
+                    {"expr": "sum(job:holdup_gpu_power_watts:sum)", "eval_time": "5m", "exp_samples": [{"labels": "{}", "value": 600}]},
+                    {"expr": "count(job:holdup_gpu_power_watts:sum == 300)", "eval_time": "5m", "exp_samples": [{"labels": "{}", "value": 2}]},
+                    {"expr": "count(job:holdup_gpu_activity:avg == 0.5)", "eval_time": "5m", "exp_samples": [{"labels": "{}", "value": 2}]},
+                    {"expr": "sum(job:holdup_gpus:count)", "eval_time": "5m", "exp_samples": [{"labels": "{}", "value": 2}]}]}
+        with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
+            file = pathlib.Path(folder, "test.yml")
+            file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))
+            self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
+
+    def test_metrics_are_ours(self) -> None:
+        """A metric that nobody exports makes an alert that never fires."""
+        text = RULES.read_text()
+        recorded = set(re.findall(r"- record: (\S+)$", text, re.M))
+        used = names.of_text("\n".join(re.findall(r"expr: (.*?)\n(?= +(?:for|labels|- |$)|\n|\Z)", text, re.S)))
+        self.assertGreater(len(used), 30)
+        self.assertEqual(names.missing(used - recorded - {"up"}), set())
+
+    def test_each_alert_has_its_part_of_the_manual(self) -> None:
+        manual = (ROOT / "docs/monitor.md").read_text()
+        for alert in alerts():
+            self.assertIn(f"runbook: docs/monitor.md#{alert.lower()}\n", RULES.read_text())
+            self.assertIn(f'<a id="{alert.lower()}"></a>', manual)
+
+
+if __name__ == "__main__":
+    unittest.main()
