@@ -126,6 +126,7 @@ uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/holdup' '$(DESTDIR)$(PREFIX)/include/holdup_annotate.h'
 	rm -rf '$(DESTDIR)$(PREFIX)/lib/holdup' '$(DESTDIR)$(PREFIX)/share/holdup'
 	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup-*.1
+	rm -f '$(DESTDIR)$(PREFIX)'/lib/systemd/system/holdup-monitor.service '$(DESTDIR)$(PREFIX)'/lib/systemd/system/holdup-monitor.socket
 	rm -f '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdup' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_holdup' \
 	    '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/holdup.fish'
 

@@ -45,7 +45,8 @@ class Installed(unittest.TestCase):
         self.assertEqual([p for p in ours if ours[p][1] != theirs[p][1]], [])
         for file in ("bin/holdup", "lib/holdup/libholdup-inject.so", "lib/holdup/python/holdup/__init__.py", "include/holdup_annotate.h", "share/holdup/report.schema.json",
                      "share/man/man1/holdup.1", "share/man/man1/holdup-report.1", "share/man/man1/holdup-print-env.1", "share/bash-completion/completions/holdup",
-                     "share/zsh/site-functions/_holdup", "share/fish/vendor_completions.d/holdup.fish"):
+                     "share/zsh/site-functions/_holdup", "share/fish/vendor_completions.d/holdup.fish", "share/holdup/prometheus/holdup.rules.yml", "share/holdup/grafana/holdup-fleet.json",
+                     "share/holdup/kubernetes/daemonset.yaml", "lib/systemd/system/holdup-monitor.service"):
             self.assertIn("usr/local/" + file, ours)
         self.assertEqual(set(re.findall(r"^/.*", self.said, re.M)), {str(self.folder / "make" / p) for p in ours})
 
