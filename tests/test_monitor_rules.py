@@ -54,8 +54,9 @@ SERIES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
          for metric, value in (("sm_clock_hertz", 1410000000 if gpu == 3 else 1900000000), ("sm_clock_max_hertz", 1980000000), ("utilization_ratio", 1))],
         [(f"holdup_gpu_{metric}{{gpu='{gpu}',uuid='{gpu}',INSTANCE}}", f"{value}x120") for gpu in range(4)        # the slow one is idle
          for metric, value in (("sm_clock_hertz", 345000000 if gpu == 3 else 1900000000), ("sm_clock_max_hertz", 1980000000), ("utilization_ratio", int(gpu != 3)))]),
-    "HoldupGpuMemoryNearlyFull": ([(f"holdup_gpu_memory_free_bytes{{{GPU},INSTANCE}}", "1x120"), (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")],
-                                  [(f"holdup_gpu_memory_free_bytes{{{GPU},INSTANCE}}", "4x120"), (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")]),
+    "HoldupGpuMemoryNearlyFull": ([(f"holdup_gpu_memory_used_bytes{{{GPU},INSTANCE}}", "79x120"), (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")],
+                                  [(f"holdup_gpu_memory_free_bytes{{{GPU},INSTANCE}}", "4x120"), (f"holdup_gpu_memory_used_bytes{{{GPU},INSTANCE}}", "79x120"),
+                                   (f"holdup_gpu_memory_total_bytes{{{GPU},INSTANCE}}", "80x120")]),
     "HoldupJobGpuIdle": ([(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_allocated_idle_seconds_total{{{GPU},scheduler='slurm',job_id='7',user='ada',INSTANCE}}", "0+30x120")],
                          [(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_allocated_idle_seconds_total{{{GPU},scheduler='slurm',job_id='7',user='ada',INSTANCE}}", "9000+15x120")]),
     "HoldupJobGpuUnderused": ([(f"holdup_job_info{{{GPU},{JOB},INSTANCE}}", "1x120"), (f"holdup_gpu_sm_active_ratio{{{GPU},INSTANCE}}", "0.15x120"),
