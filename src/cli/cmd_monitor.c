@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "cli/command.h"
-#include "monitor/demo.h"
+#include "cli/demo_option.h"
 #include "monitor/exposition.h"
 #include "monitor/http.h"
 #include "monitor/keeper.h"
@@ -19,7 +19,8 @@ typedef struct {
     const char *listen[LISTEN_MOST];
     size_t      n_listen;
     bool        once, no_users;
-    const char *library, *root, *kubelet, *job_dir, *scenario;
+    const char *library, *root, *kubelet, *job_dir;
+    const char *scenario; /* of --demo */
     int64_t     period_ns;
 } options;
 
@@ -48,27 +49,6 @@ static int parse_period(void *field, const char *text, hu_error *err)
     return 0;
 }
 
-static int parse_scenario(void *field, const char *text, hu_error *err)
-{
-    const char *name = text[0] ? text : hu_demo_scenarios[0].name;
-
-    if (strcmp(name, "list") != 0 && !hu_demo_find(name))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "there is no scenario \"%.100s\"; --demo=list prints all", name);
-    *(const char **)field = name;
-    return 0;
-}
-
-static size_t scenario_words(const char **out, size_t room)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < hu_demo_scenarios_count && n < room; i++)
-        out[n++] = hu_demo_scenarios[i].name;
-    if (n < room)
-        out[n++] = "list";
-    return n;
-}
-
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
@@ -82,14 +62,15 @@ static const hu_option rows[] = {
     {"no-user-labels", 0, HU_OPTION_FLAG, NULL, "export neither users nor names of jobs", AT(no_users), .heading = "sample"},
     {"job-dir", 0, HU_OPTION_TEXT, "DIR", "read which job owns a GPU from files of DIR, as dcgm-exporter does", AT(job_dir),
      .heading = "sample", .value = HU_VALUE_FOLDER},
-    {"kubelet-socket", 0, HU_OPTION_TEXT, "PATH", "ask this socket which pods own GPUs (default: the kubelet's)", AT(kubelet),
-     .heading = "sample", .value = HU_VALUE_PATH},
-    {"nvml", 0, HU_OPTION_TEXT, "FILE", "use this libnvidia-ml.so.1 (default: the driver's)", AT(library), .heading = "sample",
-     .value = HU_VALUE_READ},
+    {"kubelet-socket", 0, HU_OPTION_TEXT, "PATH", "ask this socket which pods own GPUs (default: the kubelet's)",
+     AT(kubelet), .heading = "sample", .value = HU_VALUE_PATH},
+    {"nvml", 0, HU_OPTION_TEXT, "FILE", "use this libnvidia-ml.so.1 (default: the driver's)", AT(library),
+     .heading = "sample", .value = HU_VALUE_READ},
     {"root", 0, HU_OPTION_TEXT, "DIR", "read /proc, /sys and /var below DIR, such as /host in a container", AT(root),
      .heading = "sample", .value = HU_VALUE_FOLDER},
-    {"demo", 0, HU_OPTION_MAYBE, "SCENARIO", "show invented GPUs and jobs; --demo=list prints the scenarios (default: training)",
-     AT(scenario), .parse = parse_scenario, .words = scenario_words, .heading = "try it without a GPU"},
+    {"demo", 0, HU_OPTION_MAYBE, "SCENARIO",
+     "show invented GPUs and jobs; --demo=list prints the scenarios (default: training)", AT(scenario),
+     .parse = hu_demo_parse, .words = hu_demo_words, .heading = "try it without a GPU"},
 };
 
 static volatile sig_atomic_t has_to_stop;
@@ -97,17 +78,6 @@ static volatile sig_atomic_t has_to_stop;
 static void stop(int signal)
 {
     has_to_stop = signal;
-}
-
-static int print_scenarios(hu_error *err)
-{
-    hu_out *out = hu_out_open_fd(STDOUT_FILENO);
-
-    if (!out)
-        return hu_fail_memory(err);
-    for (size_t i = 0; i < hu_demo_scenarios_count; i++)
-        hu_out_printf(out, "%-16s %s\n", hu_demo_scenarios[i].name, hu_demo_scenarios[i].words);
-    return hu_out_close(out, err);
 }
 
 static int print_once(hu_keeper *k, hu_error *err)
@@ -142,8 +112,6 @@ static int serve(const options *o, hu_keeper *k, hu_error *err)
         hu_command_say("serving http://%.*s:%u/metrics", colon ? (int)(colon - how.listen[i]) : 9,
                        colon ? how.listen[i] : "127.0.0.1", hu_http_port(h, i));
     }
-    if (o->scenario && !o->shared.quiet)
-        hu_command_say("GPUs and jobs are invented: %s", hu_demo_find(o->scenario)->words);
     while (!has_to_stop)
         hu_keeper_turn(k, TURN_MS);
     hu_http_stop(h);
@@ -166,10 +134,12 @@ static int run(hu_cli_call *call)
     hu_keeper        *k;
     int               rc;
 
-    if (o->scenario && strcmp(o->scenario, "list") == 0) {
+    if (hu_demo_listed(o->scenario, &rc)) {
         hu_gpu_board_free(how.board);
-        return print_scenarios(&err) < 0 ? hu_command_fail(&err) : 0;
+        return rc;
     }
+    if (o->scenario && !o->once && !o->shared.quiet)
+        hu_demo_say(o->scenario);
     sigaction(SIGINT, &on, NULL);
     sigaction(SIGTERM, &on, NULL);
     k = how.board ? hu_keeper_start(&how, &err) : NULL;
@@ -187,8 +157,9 @@ const hu_command hu_command_monitor = {
     .group = HU_GROUP_WATCH,
     .summary = "export what the node's GPUs do, and for whom, to Prometheus",
     .usage = "[options]",
-    .about = "Samples GPUs, the node and the jobs that GPUs belong to, and serves them as /metrics. What cannot be measured now "
-             "is absent, never as it was. A hung driver does not hang the exporter.",
+    .about =
+        "Samples GPUs, the node and the jobs that GPUs belong to, and serves them as /metrics. What cannot be measured now "
+        "is absent, never as it was. A hung driver does not hang the exporter.",
     .examples = "  holdup monitor                      serve http://127.0.0.1:9878/metrics\n"
                 "  holdup monitor --once               print what it would serve now\n"
                 "  holdup monitor --demo=throttled     the same of eight invented GPUs\n",
