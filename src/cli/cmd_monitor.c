@@ -68,7 +68,7 @@ static const hu_option rows[] = {
      .heading = "sample", .value = HU_VALUE_READ},
     {"root", 0, HU_OPTION_TEXT, "DIR", "read /proc, /sys and /var below DIR, such as /host in a container", AT(root),
      .heading = "sample", .value = HU_VALUE_FOLDER},
-    {"demo", 0, HU_OPTION_MAYBE, "SCENARIO",
+    {"demo", 0, HU_OPTION_MAYBE, "[=SCENARIO]",
      "show invented GPUs and jobs; --demo=list prints the scenarios (default: training)", AT(scenario),
      .parse = hu_demo_parse, .words = hu_demo_words, .heading = "try it without a GPU"},
 };
