@@ -40,7 +40,7 @@ ALERTS = {
     "ecc": {"HoldupGpuEccUncorrected", "HoldupGpuRowRemapPending", "HoldupGpuRowRemapFailed", "HoldupGpuRecoveryAction", "HoldupGpuXidWarning"},
 }
 MAY = {"throttled": {"HoldupGpuClocksCapped"}, "straggler": {"HoldupJobGpuUnderused"}}      # true of them, too, for a part of the time
-OF_THIS_MACHINE = re.compile("^Holdup(Host|JobCpu|JobOut|Infiniband|Samples)")
+OF_THIS_MACHINE = re.compile("^Holdup(Host|JobCpu|JobOut|Infiniband|Samples|Source|Monitor)")       # and of who else wants its processors
 
 
 def panels(dashboard: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -136,7 +136,7 @@ class Prometheus(unittest.TestCase):
 
     @classmethod
     def exporter(cls, scenario: str) -> int:
-        process, log = cls.start(EXE, "monitor", f"--demo={scenario}", "--listen=127.0.0.1:0", "--period=0.5")
+        process, log = cls.start(EXE, "monitor", f"--demo={scenario}", "--listen=127.0.0.1:0")
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end and process.poll() is None:
             found = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", log.read_text())
@@ -174,12 +174,19 @@ class Prometheus(unittest.TestCase):
             raise AssertionError(f"{expr}: {problem.read().decode()}") from problem
 
     @classmethod
-    def wait(cls, expr: str) -> None:
+    def comes(cls, expr: str) -> bool:
+        """Whether it has a value now or soon: a sampler that got no processor for two periods has no series for a while."""
         end = time.monotonic() + PATIENCE_S
         while not cls.query(expr):
             if time.monotonic() > end:
-                raise AssertionError(f"nothing came of {expr}")
+                return False
             time.sleep(.2)
+        return True
+
+    @classmethod
+    def wait(cls, expr: str) -> None:
+        if not cls.comes(expr):
+            raise AssertionError(f"nothing came of {expr}")
 
     def filled(self, query: str, instance: str, job: str, pod: str) -> str:
         for name, value in {"__rate_interval": "30s", "instance": instance, "gpu": ".*", "job_id": job, "k8s_pod": pod}.items():
@@ -193,12 +200,10 @@ class Prometheus(unittest.TestCase):
                 wanted = [(panel.get("scenario", "training"), "48213", ".*")] + [("training", ".*", "chat-.*")] * (board["name"] == "job" and panel.get("of") != "node")
                 for instance, job, pod in wanted:
                     filled = self.filled(query, instance, job, pod)
-                    if self.query(filled):
-                        continue
-                    # what the node does not have cannot be shown; what it has must be
-                    self.assertEqual(panel.get("of"), "node", f"{board['name']}: {panel['title']} shows nothing: {filled}")
-                    self.assertFalse(names.of_text(query) <= self.metrics, f"{board['name']}: {panel['title']} shows nothing of what there is: {filled}")
-                    skip_loudly(f"panel {panel['title']}: this machine has nothing to show there")
+                    if panel.get("of") == "node" and not names.of_text(query) <= self.metrics:      # what the node does not have cannot be shown; what it has must be
+                        skip_loudly(f"panel {panel['title']}: this machine has nothing to show there")
+                    else:
+                        self.assertTrue(self.comes(filled), f"{board['name']}: {panel['title']} shows nothing: {filled}")
 
     def test_rules_evaluate(self) -> None:
         rules = [r for g in self.ask("rules")["groups"] for r in g["rules"]]
@@ -206,21 +211,25 @@ class Prometheus(unittest.TestCase):
         for rule in rules:
             self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule["name"])
             if rule["type"] == "recording":
-                self.assertTrue(self.query(rule["name"]), f"{rule['name']} records nothing")
+                self.assertTrue(self.comes(rule["name"]), f"{rule['name']} records nothing")
 
     def test_each_scenario_has_its_alerts(self) -> None:
+        for scenario, wanted in ALERTS.items():
+            for alert in wanted:
+                self.wait(f'ALERTS{{instance="{scenario}",alertname="{alert}"}}')
         active = self.query("ALERTS")
         for scenario, wanted in ALERTS.items():
             found = {a["metric"]["alertname"] for a in active if a["metric"].get("instance") == scenario}
             found = {a for a in found if not OF_THIS_MACHINE.match(a)}
-            self.assertLessEqual(wanted, found, scenario)
             self.assertLessEqual(found, wanted | MAY.get(scenario, set()), scenario)
 
     def test_alerts_are_of_the_right_gpu(self) -> None:
-        found = {(a["metric"]["alertname"], a["metric"]["gpu"]) for a in self.query('ALERTS{instance=~"throttled|xid|straggler|ecc",alertname!~"HoldupJob.*"}') if "gpu" in a["metric"]}
-        self.assertLessEqual({("HoldupGpuThermalSlowdown", "2"), ("HoldupGpuPowerBrake", "6"), ("HoldupGpuLost", "5"), ("HoldupGpuClocksCapped", "3"),
-                              ("HoldupGpuEccUncorrected", "4"), ("HoldupGpuRowRemapFailed", "6")}, found)
-        self.assertEqual({gpu for alert, gpu in found if alert in ("HoldupGpuLost", "HoldupGpuEccUncorrected", "HoldupGpuXidCritical")}, {"4", "5"})
+        for scenario, alert, gpu in (("throttled", "HoldupGpuThermalSlowdown", "2"), ("throttled", "HoldupGpuPowerBrake", "6"), ("xid", "HoldupGpuLost", "5"),
+                                     ("xid", "HoldupGpuXidCritical", "5"), ("straggler", "HoldupGpuClocksCapped", "3"), ("ecc", "HoldupGpuEccUncorrected", "4"),
+                                     ("ecc", "HoldupGpuRowRemapFailed", "6")):
+            expr = f'ALERTS{{instance="{scenario}",alertname="{alert}"}}'
+            self.wait(expr)
+            self.assertEqual({a["metric"]["gpu"] for a in self.query(f"last_over_time({expr}[5m])")}, {gpu}, alert)
 
     def test_texts_of_alerts_are_filled(self) -> None:
         alerts = self.ask("alerts")["alerts"]
@@ -238,9 +247,9 @@ class Prometheus(unittest.TestCase):
         self.assertEqual(self.query("max(count by (instance, uuid) (gpu_job:holdup_share:ratio))")[0]["value"][1], "1")
 
     def test_totals_and_rates_agree(self) -> None:
-        """Energy is the integral of the power that is shown, and idle GPUs idle one second in each."""
-        energy = {r["metric"]["gpu"]: float(r["value"][1]) for r in self.query('rate(holdup_gpu_energy_joules_total{instance="idle-allocation"}[5m])')}
-        self.assertGreater(energy["0"], energy["7"])
+        """Of a job that works and of one that idles."""
+        energy = 'rate(holdup_gpu_energy_joules_total{instance="idle-allocation",gpu="%d"}[5m])'
+        self.wait(f"{energy % 0} > ignoring (gpu, uuid) {energy % 7} > 0")      # a GPU that works draws more than one that idles
         idle = {r["metric"]["gpu"]: float(r["value"][1]) for r in self.query('rate(holdup_gpu_allocated_idle_seconds_total{instance="idle-allocation"}[5m])')}
         self.assertGreater(idle["7"], 0)
         self.assertAlmostEqual(idle["7"], idle["6"], delta=idle["7"] * .01)

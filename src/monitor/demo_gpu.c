@@ -181,6 +181,11 @@ static void put_medium(const demo_gpu *d, const subject *s, int gpu)
         put_memory(s, g->memory_bytes, HU_DEMO_MEMORY_BYTES);
 }
 
+static bool has_process(hu_demo_work work)
+{
+    return work != HU_DEMO_FREE && work != HU_DEMO_IDLE;
+}
+
 static void put_slow(const demo_gpu *d, const subject *s, int gpu)
 {
     const hu_demo_fault fault = d->model.scenario->gpu[gpu].fault;
@@ -205,6 +210,8 @@ static void put_slow(const demo_gpu *d, const subject *s, int gpu)
     put_with(s, HU_METRIC_GPU_NVLINK_ERRORS, 0, "type", "replay");
     put_with(s, HU_METRIC_GPU_NVLINK_ERRORS, 0, "type", "recovery");
     put(s, HU_METRIC_GPU_PCIE_REPLAYS, gpu == 1 ? 3 : 0);
+    if (!hu_demo_is_divided(d->model.scenario, gpu))
+        put(s, HU_METRIC_GPU_PROCESSES, has_process(d->model.scenario->gpu[gpu].work));
     put_throttled(s, &d->model.gpu[gpu]);
     put_with(s, HU_METRIC_GPU_ECC, corrected, "type", "corrected");
     put_with(s, HU_METRIC_GPU_ECC, uncorrected, "type", "uncorrected");
@@ -268,6 +275,7 @@ static void put_slice(const demo_gpu *d, hu_sample_group group, int slice, hu_re
         put_memory(&s, g->memory_bytes, at->memory_bytes);
     } else {
         put(&s, HU_METRIC_GPU_INFO, 1);
+        put(&s, HU_METRIC_GPU_PROCESSES, has_process(at->work));
     }
 }
 

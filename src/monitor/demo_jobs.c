@@ -70,7 +70,7 @@ static double passed_s(demo_jobs *d)
 }
 
 /* What is known of a GPU whoever has it. */
-static void put_place(const demo_jobs *d, int place, int gpu, int owner, hu_readings *out)
+static void put_place(int place, int gpu, int owner, hu_readings *out)
 {
     char uuid[HU_DEMO_TEXT], number[NUMBER_TEXT];
 
@@ -81,7 +81,6 @@ static void put_place(const demo_jobs *d, int place, int gpu, int owner, hu_read
 
     hu_demo_put(out, HU_METRIC_GPU_ALLOCATED, owner > 0, labels, n);
     hu_demo_put(out, HU_METRIC_ATTRIBUTION, 1, labels, n);
-    hu_demo_put(out, HU_METRIC_GPU_PROCESSES, owner > 0 && work_of(d->scenario, place) != HU_DEMO_IDLE, labels, n);
 }
 
 /* `place`: a GPU, or behind them a MIG device; `nth` GPU here of that owner. */
@@ -139,14 +138,14 @@ static bool demo_jobs_sample(void *state, hu_sample_group group, hu_readings *ou
         const int owner = d->scenario->gpu[i].owner;
 
         if (!hu_demo_is_divided(d->scenario, i))
-            put_place(d, i, i, owner, out);
+            put_place(i, i, owner, out);
         if (owner > 0)
             put_owner(d, i, i, owner, nth[owner]++, passed, out);
     }
     for (int k = 0; k < HU_DEMO_SLICES && d->scenario->slice[k].profile; k++) {
         const hu_demo_slice *s = &d->scenario->slice[k];
 
-        put_place(d, HU_DEMO_GPUS + k, s->gpu, s->owner, out);
+        put_place(HU_DEMO_GPUS + k, s->gpu, s->owner, out);
         if (s->owner > 0)
             put_owner(d, HU_DEMO_GPUS + k, s->gpu, s->owner, nth[s->owner]++, passed, out);
     }
