@@ -93,7 +93,7 @@ class Kubernetes(unittest.TestCase):
             self.skipTest("no kubernetes-validate")
         self.python = python
 
-    def documents(self, name: str) -> list[dict[str, Any]]:
+    def documents(self, name: Any) -> list[dict[str, Any]]:
         return json.loads(do(self.python, "-c", "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))", KUBERNETES / name))
 
     def test_schemas_take_it(self) -> None:
@@ -124,6 +124,17 @@ class Kubernetes(unittest.TestCase):
         self.assertIn(monitor["spec"]["podMetricsEndpoints"][0]["port"], [p["name"] for p in container["ports"]])
         (kustomization,) = self.documents("kustomization.yaml")
         self.assertTrue(all((KUBERNETES / r).exists() for r in kustomization["resources"]))
+
+    def test_rules_become_a_resource(self) -> None:
+        """By the command of the manual."""
+        command = re.search(r"^    (\{ printf .*\n.*\}) \| kubectl", (ROOT / "docs/monitor.md").read_text(), re.M)
+        self.assertIsNotNone(command)
+        with tempfile.TemporaryDirectory(prefix="holdup-kube-") as folder:
+            file = pathlib.Path(folder, "rule.yaml")
+            file.write_text(subprocess.run(["sh", "-ec", command[1]], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout)
+            (made,) = self.documents(file)
+        self.assertEqual(made["kind"], "PrometheusRule")
+        self.assertEqual(made["spec"], self.documents(ROOT / "packaging/prometheus/holdup.rules.yml")[0])
 
     def test_the_command_starts(self) -> None:
         """As the pod calls it, but for the port and the node's root."""
