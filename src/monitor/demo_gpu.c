@@ -15,8 +15,6 @@
 
 enum { SECOND_NS = 1000000000, LABELS_MOST = 16, NUMBER_TEXT = 16 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const char *const buses[HU_DEMO_GPUS] = {"0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0",
                                                 "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"};
 
@@ -191,6 +189,7 @@ static void put_slow(const demo_gpu *d, const subject *s, int gpu)
     const hu_demo_fault fault = d->model.scenario->gpu[gpu].fault;
     const double        corrected = fault == HU_DEMO_ECC ? floor(40 + d->model.at_s / 20) : 0;
     const double        uncorrected = fault == HU_DEMO_ECC ? 2 : 0;
+    const double        lost_rows = fault == HU_DEMO_ECC ? 1 : fault == HU_DEMO_ROW_FAILED ? 8 : 0;
 
     put(s, HU_METRIC_GPU_INFO, 1);
     put(s, HU_METRIC_GPU_POWER_LIMIT, HU_DEMO_LIMIT_W);
@@ -218,11 +217,7 @@ static void put_slow(const demo_gpu *d, const subject *s, int gpu)
     put_with(s, HU_METRIC_GPU_ECC_LIFE, corrected + 17, "type", "corrected");
     put_with(s, HU_METRIC_GPU_ECC_LIFE, uncorrected, "type", "uncorrected");
     put_with(s, HU_METRIC_GPU_REMAPPED_ROWS, gpu == 3 ? 1 : 0, "cause", "corrected");
-    put_with(s, HU_METRIC_GPU_REMAPPED_ROWS,
-             fault == HU_DEMO_ECC          ? 1
-             : fault == HU_DEMO_ROW_FAILED ? 8
-                                           : 0,
-             "cause", "uncorrected");
+    put_with(s, HU_METRIC_GPU_REMAPPED_ROWS, lost_rows, "cause", "uncorrected");
     put(s, HU_METRIC_GPU_ROW_PENDING, fault == HU_DEMO_ECC);
     put(s, HU_METRIC_GPU_ROW_FAILED, fault == HU_DEMO_ROW_FAILED);
     put(s, HU_METRIC_GPU_RECOVERY, fault == HU_DEMO_ECC);

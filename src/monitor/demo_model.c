@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * demo_model.c - a step of 12 s, so that it shows in samples of 1 s; power follows what is used and the clock, heat follows
- * power, and a clock that is held down makes steps longer.
+ * power, and a rank whose clock was capped makes all others wait.
  *
  * Figures are those of an H100 SXM of 700 W, roughly.  Time goes on in ticks of 0.1 s; totals are sums over them, so that
  * energy is the integral of the power that was shown.
