@@ -20,7 +20,7 @@ import urllib.request
 from typing import Any
 
 import tests.monitor_names as names
-from tests.program import EXE, ROOT, run, skip_loudly
+from tests.program import EXE, ROOT, python_with, run, skip_loudly
 
 GRAFANA = ROOT / "packaging/grafana"
 RULES = ROOT / "packaging/prometheus/holdup.rules.yml"
@@ -63,6 +63,28 @@ class Spec(unittest.TestCase):
             made = {p.name: p.read_text() for p in pathlib.Path(folder).iterdir()}
         self.assertEqual(made, {p.name: p.read_text() for p in GRAFANA.glob("holdup-*.json")})
         self.assertEqual(len(made), 3)
+
+    def test_schema_of_grafana_knows_each_word(self) -> None:
+        """Grafana's own models (of 10.1) read each dashboard and write it down again: what they do not know would be lost, or differ."""
+        python = python_with("grafana-foundation-sdk", "HOLDUP_GRAFANA_PYTHON", "grafana-foundation-sdk", "a Python with grafana-foundation-sdk")
+        if not python:
+            self.skipTest("no grafana-foundation-sdk")
+        program = ("import json, sys\nfrom grafana_foundation_sdk.cog import encoder, plugins\nfrom grafana_foundation_sdk.models import dashboard\n"
+                   "plugins.register_default_plugins()\n"
+                   "print(encoder.JSONEncoder().encode(dashboard.Dashboard.from_json(json.load(sys.stdin))))\n")
+
+        def lost(mine: Any, theirs: Any, where: str) -> list[str]:
+            if isinstance(mine, dict) and isinstance(theirs, dict):
+                return [x for k, v in mine.items() for x in (lost(v, theirs[k], f"{where}/{k}") if k in theirs else [f"{where}/{k}"])]
+            if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+                return [x for i, (a, b) in enumerate(zip(mine, theirs)) for x in lost(a, b, f"{where}/{i}")]
+            return [] if mine == theirs else [f"{where}: {mine} {theirs}"]
+
+        for file in GRAFANA.glob("holdup-*.json"):
+            text = file.read_text()
+            for given, is_right in ((text, True), (text.replace('"gridPos"', '"gridPosition"'), False)):
+                again = subprocess.run([python, "-c", program], input=given, capture_output=True, text=True, check=True, timeout=120).stdout
+                self.assertEqual(lost(json.loads(given), json.loads(again), "") == [], is_right, file.name)
 
     def test_dashboards_are_whole(self) -> None:
         for file in GRAFANA.glob("holdup-*.json"):
