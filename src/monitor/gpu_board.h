@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "monitor/job_ledger.h"
+
 enum { HU_BOARD_GPUS = 128, HU_BOARD_PIDS = 128, HU_BOARD_TEXT = 96, HU_BOARD_XIDS = 256 };
 
 typedef enum { HU_VENDOR_NVIDIA, HU_VENDOR_AMD, HU_VENDOR_INTEL, HU_VENDOR_OTHER } hu_gpu_vendor;
@@ -53,6 +55,7 @@ typedef struct {
     uint32_t         n_xids; /* of the writer alone, as all that follows */
     hu_board_xid     xid[HU_BOARD_XIDS];
     uint64_t         log_next; /* record of the kernel log that was not read yet; 0: none was */
+    hu_job_ledger    jobs; /* of the jobs sampler alone */
 } hu_gpu_board;
 
 /* Memory for one that children share, cleared; NULL: there is none. */

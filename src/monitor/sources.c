@@ -16,6 +16,7 @@ extern const hu_source hu_source_infiniband;
 extern const hu_source hu_source_intel;
 extern const hu_source hu_source_nvidia;
 extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs;
+extern const hu_source hu_source_jobs;
 
 /* clang-format off */
 const hu_source *const hu_sources[] = {
@@ -34,6 +35,7 @@ const hu_source *const hu_sources[] = {
     &hu_source_cgroup_limits,
     &hu_source_demo_gpu,
     &hu_source_demo_jobs,
+    &hu_source_jobs,
     NULL,
 };
 /* clang-format on */
