@@ -1,0 +1,616 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom a GPU works for (holdup monitor's jobs sampler): captured trees, a kubelet's service, a real SLURM.
+
+GPUs are said to tests/monitor/jobs_look, which runs the source alone; all of its times are the test's, so that sums are exact.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+from typing import Any
+
+from tests.program import EXE, ROOT, skip_loudly
+
+LOOK = pathlib.Path(EXE).parent / "tests/monitor/jobs_look"
+ROW = re.compile(r'(\w+)\{(.*)\} (\S+)')
+LABEL = re.compile(r'(\w+)="([^"]*)"')
+HEX = "0123456789abcdef" * 4
+POD = "11111111-2222-3333-4444-555555555555"
+SECRETS = {"AWS_SECRET_ACCESS_KEY": "s3cr3t-aws", "HF_TOKEN": "hf_s3cr3t", "WANDB_API_KEY": "s3cr3t-wandb", "SLURM_JOB_ID_NOT": "s3cr3t-not"}
+
+
+class Rows(list):
+    """Readings of one look."""
+
+    def of(self, name: str, **labels: str) -> list[dict[str, Any]]:
+        """Labels (and `value`) of the series of that name that have these labels."""
+        return [{**found, "value": value} for metric, found, value in self
+                if metric == "holdup_" + name and all(found[k] == v for k, v in labels.items())]
+
+    def one(self, name: str, **labels: str) -> dict[str, Any]:
+        """The only one of them."""
+        found = self.of(name, **labels)
+        if len(found) != 1:
+            raise AssertionError(f"{len(found)} of {name} {labels} in {list(self)}")
+        return found[0]
+
+
+class Source:
+    """The source, with GPUs as the test likes."""
+
+    def __init__(self, case: unittest.TestCase, *options: Any) -> None:
+        self.process = subprocess.Popen([LOOK, *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        case.addCleanup(self.end)
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+    def say(self, *words: Any) -> None:
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+
+    def gpu(self, uuid: str, index: int, busy: float, *pids: str, minor: int | None = None) -> None:
+        self.say("gpu", uuid, index, index if minor is None else minor, busy, *pids)
+
+    def look(self, times: int = 1, seconds: float = 1) -> Rows:
+        """The last of so many looks."""
+        rows = Rows()
+        for _ in range(times):
+            self.say("look", seconds)
+            self.process.stdin.flush()
+            rows = Rows()
+            while (line := self.process.stdout.readline()) not in (".\n", ""):
+                match = ROW.fullmatch(line.rstrip("\n"))
+                rows.append((match[1], dict(LABEL.findall(match[2])), float(match[3])))
+            if not line:
+                raise AssertionError("jobs_look ended")
+        return rows
+
+
+class Tree(unittest.TestCase):
+    """Tests with a captured tree in place of /proc, /sys, /var and /run."""
+
+    def setUp(self) -> None:
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="holdup-jobs-"))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        self.put("etc/passwd", "root:x:0:0::/root:/bin/sh\nada:x:1001:1001::/home/ada:/bin/sh\nbob:x:1002:1002::/home/bob:/bin/sh\n")
+
+    def put(self, name: str, text: str | bytes) -> pathlib.Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def process(self, pid: int, group: str, uid: int = 1001, start: int = 500, **environ: str) -> None:
+        """A process as /proc shows it."""
+        self.put(f"proc/{pid}/stat", f"{pid} (python (x) y) S 1 " + "0 " * 17 + f"{start} 0 0\n")
+        self.put(f"proc/{pid}/cgroup", group)
+        self.put(f"proc/{pid}/status", f"Name:\tpython\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n")
+        self.put(f"proc/{pid}/environ", b"".join(f"{k}={v}".encode() + b"\0" for k, v in {**SECRETS, **environ}.items()))
+
+    def source(self, *options: Any) -> Source:
+        return Source(self, "--root", self.root, *options)
+
+    def owner(self, pid: int = 100, *options: Any) -> dict[str, Any]:
+        """Of a GPU that one process uses."""
+        source = self.source(*options)
+        source.gpu("GPU-a", 0, 0.5, f"{pid}:0.5")
+        return source.look().one("job_info")
+
+
+SLURM = {"SLURM_JOB_ID": "42", "SLURM_STEP_ID": "0", "SLURM_JOB_ACCOUNT": "physics", "SLURM_JOB_PARTITION": "h100", "SLURM_JOB_NAME": "train",
+         "SLURM_JOB_USER": "mallory", "SLURM_PROCID": "3", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "3"}
+
+
+class Processes(Tree):
+    """A job by the processes that use a GPU."""
+
+    def test_slurm_of_both_versions(self) -> None:
+        for group in ("0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_3\n",
+                      "0::/system.slice/node7_slurmstepd.scope/job_42/step_0/user/task_3\n",
+                      "12:devices:/slurm/uid_1001/job_42/step_0/task_3\n5:memory:/slurm/uid_1001/job_42/step_0\n1:name=systemd:/system.slice/slurmd.service\n",
+                      "9:cpuset:/slurm_node7/uid_1001/job_42/step_0\n0::/system.slice/slurmd.service\n"):
+            self.process(100, group, **SLURM)
+            owner = self.owner()
+            self.assertEqual({k: owner[k] for k in ("scheduler", "job_id", "step_id", "user", "account", "partition", "job_name", "rank", "world")},
+                             {"scheduler": "slurm", "job_id": "42", "step_id": "0", "user": "ada", "account": "physics", "partition": "h100",
+                              "job_name": "train", "rank": "3", "world": "8"}, group)
+
+    def test_what_a_process_says_of_another_job_is_not_believed(self) -> None:
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **{**SLURM, "SLURM_JOB_ID": "7"})
+        owner = self.owner()
+        self.assertEqual((owner["job_id"], owner["account"], owner["job_name"]), ("42", "", ""))
+
+    def test_a_group_that_a_user_made_is_not_slurms(self) -> None:
+        self.process(100, "0::/user.slice/user-1002.slice/user@1002.service/system.slice/slurmstepd.scope/job_42/step_0\n", uid=1002)
+        owner = self.owner()
+        self.assertEqual((owner["scheduler"], owner["job_id"], owner["user"]), ("none", "", "bob"))
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0/slurmstepd.scope/job_99/step_1\n")
+        self.assertEqual(self.owner()["job_id"], "42")
+
+    def test_pods_of_both_drivers(self) -> None:
+        slice_uid = POD.replace("-", "_")
+        for group in (f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{slice_uid}.slice/cri-containerd-{HEX}.scope\n",
+                      f"0::/kubepods.slice/kubepods-pod{slice_uid}.slice/crio-{HEX}.scope/container\n",
+                      f"11:devices:/kubepods/besteffort/pod{POD}/{HEX}\n",
+                      f"0::/kubepods/pod{POD}/{HEX}\n",
+                      f"0::/docker/{'f' * 64}/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+                      f"kubelet-kubepods-besteffort-pod{slice_uid}.slice/cri-containerd-{HEX}.scope\n",
+                      f"0::/../../kubepods-burstable-pod{slice_uid}.slice/cri-containerd-{HEX}.scope\n"):
+            self.process(100, group)
+            owner = self.owner()
+            self.assertEqual((owner["scheduler"], owner["pod_uid"], owner["container_id"], owner["user"]), ("kubernetes", POD, HEX, ""), group)
+
+    def test_names_of_a_pod_are_those_of_its_log(self) -> None:
+        self.process(100, f"0::/kubepods/pod{POD}/{HEX}\n")
+        self.put(f"var/log/containers/train-0_team-a_worker-{HEX}.log", "")
+        self.put(f"var/log/containers/other-0_team-b_worker-{'0' * 64}.log", "")
+        owner = self.owner()
+        self.assertEqual((owner["job_id"], owner["k8s_namespace"], owner["k8s_pod"], owner["k8s_container"]), ("team-a/train-0", "team-a", "train-0", "worker"))
+
+    def test_a_slurm_that_runs_in_pods(self) -> None:
+        self.process(100, f"0::/kubepods/pod{POD}/{HEX}/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        self.put(f"var/log/containers/slurmd-0_slurm_slurmd-{HEX}.log", "")
+        owner = self.owner()
+        self.assertEqual((owner["scheduler"], owner["job_id"], owner["k8s_pod"]), ("slurm", "42", "slurmd-0"))
+
+    def test_containers_without_a_scheduler(self) -> None:
+        for group, scheduler, user in ((f"0::/system.slice/docker-{HEX}.scope\n", "docker", ""), (f"4:devices:/docker/{HEX}\n", "docker", ""),
+                                       (f"0::/machine.slice/libpod-{HEX}.scope/container\n", "podman", ""),
+                                       (f"0::/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-{HEX}.scope\n", "podman", "ada")):
+            self.process(100, group, uid=100000)
+            owner = self.owner()
+            self.assertEqual((owner["scheduler"], owner["job_id"], owner["container_id"], owner["user"]), (scheduler, HEX[:12], HEX, user), group)
+
+    def test_apptainer_and_other_schedulers_are_known_by_the_environment(self) -> None:
+        for environ, scheduler, job, queue in ((SLURM, "slurm", "42", "h100"), ({"PBS_JOBID": "17.server", "PBS_QUEUE": "gpuq"}, "pbs", "17.server", "gpuq"),
+                                               ({"LSB_JOBID": "9", "LSB_QUEUE": "q"}, "lsf", "9", "q"), ({"FLUX_JOB_ID": "f2x"}, "flux", "f2x", "")):
+            self.process(100, "0::/user.slice/user-1001.slice/session-3.scope\n", **environ)
+            owner = self.owner()
+            self.assertEqual((owner["scheduler"], owner["job_id"], owner["partition"], owner["user"]), (scheduler, job, queue, "ada"))
+
+    def test_two_jobs_on_one_gpu(self) -> None:
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        self.process(101, "0::/system.slice/slurmstepd.scope/job_43/step_0/user/task_0\n", uid=1002, **{**SLURM, "SLURM_JOB_ID": "43"})
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "100:0.7", "101:0.01")
+        rows = source.look(4)
+        self.assertEqual([(r["job_id"], r["user"]) for r in rows.of("job_info")], [("42", "ada"), ("43", "bob")])
+        self.assertEqual([r["value"] for r in rows.of("job_gpu_utilization_ratio")], [0.7, 0.01])
+        # the GPU works, and not for 43: three looks after the first one
+        self.assertEqual({r["job_id"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")}, {"42": 0, "43": 3})
+
+    def test_a_device_is_not_told_as_each_jobs_own(self) -> None:
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        self.process(101, "0::/system.slice/slurmstepd.scope/job_43/step_0/user/task_0\n", **{**SLURM, "SLURM_JOB_ID": "43"})
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "100:-1", "101:-1")
+        rows = source.look(2)
+        self.assertEqual(rows.of("job_gpu_utilization_ratio"), [])
+        self.assertEqual(rows.of("gpu_allocated_idle_seconds_total"), [], "whose work it is cannot be told")
+        self.assertIn("idle time is not counted", rows.one("gpu_attribution_info")["reason"])
+
+    def test_processes_of_one_job_are_one_series(self) -> None:
+        for pid, rank in ((100, "0"), (101, "1")):
+            self.process(pid, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **{**SLURM, "SLURM_PROCID": rank})
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "100:0.25", "101:0.5")
+        rows = source.look()
+        self.assertEqual((rows.one("job_info")["rank"], rows.one("job_info")["world"]), ("", "8"))
+        self.assertEqual((rows.one("job_gpu_processes")["value"], rows.one("job_gpu_utilization_ratio")["value"], rows.one("gpu_processes")["value"]), (2, 0.75, 2))
+
+    def test_a_job_that_ends_and_a_number_that_is_given_again(self) -> None:
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        self.assertEqual(source.look().one("job_info")["job_id"], "42")
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_44/step_0/user/task_0\n", start=900, uid=1002, **{**SLURM, "SLURM_JOB_ID": "44"})
+        self.assertEqual((source.look().one("job_info")["job_id"], source.look().one("job_info")["user"]), ("44", "bob"))
+        shutil.rmtree(self.root / "proc/100")
+        rows = source.look()
+        self.assertEqual((rows.of("job_info"), rows.one("gpu_processes")["value"]), ([], 0), "the driver still lists it")
+
+    def test_a_job_that_ends_while_it_is_read(self) -> None:
+        """Half of it is there: its folder and its start, and nothing else."""
+        self.put("proc/100/stat", "100 (python) S 1 " + "0 " * 17 + "500 0 0\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        self.assertEqual(source.look().of("job_info"), [])
+
+    def test_a_process_of_another_namespace(self) -> None:
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "4242:0.5")
+        rows = source.look()
+        self.assertEqual((rows.one("gpu_attribution_info")["state"], rows.one("gpu_allocated")["value"], rows.one("gpu_processes")["value"]), ("unknown", 1, 1))
+        self.assertIn("PID namespace", rows.one("gpu_attribution_info")["reason"])
+        self.assertEqual(rows.of("job_info"), [])
+
+    def test_no_secret_leaves_an_environment(self) -> None:
+        filler = {f"FILL_{k}": "x" * 1000 for k in range(64)}
+        self.process(100, "0::/user.slice\n", HUGE="y" * 100_000, **filler, SLURM_JOB_NAME="a\nb{c=\"d", **{k: v for k, v in SLURM.items() if k != "SLURM_JOB_NAME"})
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        rows = source.look()
+        self.assertEqual(rows.one("job_info")["account"], "physics", "behind 160 kB of others")
+        self.assertEqual(rows.one("job_info")["job_name"], "", "a name with a line break is none")
+        self.assertNotIn("s3cr3t", repr(rows))
+        self.assertNotIn("mallory", repr(rows), "the user is what the kernel says")
+
+    def test_without_labels_of_users(self) -> None:
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_3\n", **SLURM)
+        self.process(101, "0::/user.slice/user-1002.slice/session-1.scope\n", uid=1002)
+        self.process(102, "0::/user.slice/user-1001.slice/session-2.scope\n", uid=1001)
+        source = self.source("--no-users")
+        source.gpu("GPU-a", 0, 0.5, "100:0.5", "101:0", "102:0")
+        rows = source.look(2)
+        self.assertEqual([(r["scheduler"], r["job_id"], r["user"], r["account"], r["job_name"]) for r in rows.of("job_info")],
+                         [("slurm", "42", "", "", ""), ("none", "", "", "", "")])
+        for word in ("ada", "bob", "physics", "train"):
+            self.assertNotIn(word, repr(rows))
+
+    def test_the_list_of_variables_has_all_that_ranks_are_told_by(self) -> None:
+        def names(file: str) -> set[str]:
+            return set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Za-z0-9_]+|RANK)"', (ROOT / file).read_text()))
+        asked = names("src/protocol/rank_id.c")
+        self.assertGreater(len(asked), 40)
+        self.assertEqual(asked - names("src/monitor/job_environ.c"), set())
+
+
+class Allocations(Tree):
+    """A job by what its scheduler wrote down, with no process at all."""
+
+    def test_files_as_dcgm_exporter_reads_them(self) -> None:
+        self.put("run/holdup/jobs/0", "42\n")
+        self.put("run/holdup/jobs/1.3", "43\n44\n")
+        self.put("run/holdup/jobs/GPU-c", "45_1\n")
+        self.put("run/holdup/jobs/README", "46\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        source.gpu("GPU-b", 1, -1)
+        source.say("mig", "MIG-b3", "GPU-b", 3, 0.5)
+        source.say("mig", "MIG-b4", "GPU-b", 4, 0.5)
+        source.gpu("GPU-c", 2, 0.5)
+        rows = source.look()
+        self.assertEqual(sorted((r["uuid"], r["scheduler"], r["job_id"]) for r in rows.of("job_info")),
+                         [("GPU-a", "slurm", "42"), ("GPU-c", "slurm", "45_1"), ("MIG-b3", "slurm", "43"), ("MIG-b3", "slurm", "44")])
+        self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated")}, {"GPU-a": 1, "MIG-b3": 1, "MIG-b4": 0, "GPU-c": 1})
+        self.assertEqual(rows.one("gpu_attribution_info", uuid="MIG-b4")["state"], "none")
+
+    def test_a_whole_gpu_that_is_divided(self) -> None:
+        self.put("run/holdup/jobs/1", "42\n")
+        source = self.source()
+        source.gpu("GPU-b", 1, -1)
+        source.say("mig", "MIG-b3", "GPU-b", 3, 0.5)
+        source.say("mig", "MIG-b4", "GPU-b", 4, 0.5)
+        self.assertEqual([r["uuid"] for r in source.look().of("job_info")], ["MIG-b3", "MIG-b4"])
+
+    def test_idle_time_is_counted_and_ends_with_the_job(self) -> None:
+        file = self.put("run/holdup/jobs/job.42", "user=ada\naccount=physics\npartition=h100\nname=train\ngpus=GPU-a\nminors=1\n")
+        self.put("run/holdup/jobs/7", "42\n")  # of another tool's numbering: job.42 says it better
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.04)
+        source.gpu("GPU-b", 1, 0.06)
+        source.gpu("GPU-c", 7, 0)
+        rows = source.look()
+        self.assertEqual([(r["uuid"], r["user"], r["account"], r["partition"], r["job_name"]) for r in rows.of("job_info")],
+                         [("GPU-a", "ada", "physics", "h100", "train"), ("GPU-b", "ada", "physics", "h100", "train")])
+        self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total", user="ada")}, {"GPU-a": 0, "GPU-b": 0}, "seen at once")
+        rows = source.look(10, 1.5)
+        self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")}, {"GPU-a": 15, "GPU-b": 0})
+        self.assertEqual(rows.one("job_gpu_processes", uuid="GPU-a")["value"], 0)
+        source.say("restart")
+        self.assertEqual(source.look().one("gpu_allocated_idle_seconds_total", uuid="GPU-a")["value"], 16, "a restart loses nothing")
+        rows = source.look(1, 100)
+        self.assertEqual(rows.one("gpu_allocated_idle_seconds_total", uuid="GPU-a")["value"], 17, "what was not seen is one period at most")
+        file.unlink()
+        (self.root / "run/holdup/jobs/7").unlink()
+        rows = source.look()
+        self.assertEqual((rows.of("job_info"), rows.of("gpu_allocated_idle_seconds_total")), ([], []))
+        self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated")}, {"GPU-a": 0, "GPU-b": 0, "GPU-c": 0})
+
+    def test_a_gpu_whose_activity_is_not_known(self) -> None:
+        self.put("run/holdup/jobs/0", "42\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, -1)
+        rows = source.look(3)
+        self.assertEqual(rows.of("gpu_allocated_idle_seconds_total"), [])
+        self.assertEqual((rows.one("gpu_attribution_info")["state"], rows.one("gpu_attribution_info")["reason"]),
+                         ("known", "the driver does not tell how busy it is: idle time is not counted"))
+
+    def test_gpus_that_are_not_sampled(self) -> None:
+        self.put("run/holdup/jobs/0", "42\n")
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_43/step_0/user/task_0\n", **SLURM)
+        source = self.source()
+        source.gpu("GPU-a", 0, 0, "100:0.5")
+        source.look()
+        source.say("stale")
+        rows = source.look()
+        self.assertEqual([r["job_id"] for r in rows.of("job_info")], ["42"], "its processes are of long ago")
+        self.assertEqual((rows.of("gpu_processes"), rows.of("job_gpu_processes")), ([], []))
+
+    def test_a_prolog_and_a_process_tell_of_one_job(self) -> None:
+        self.put("run/holdup/jobs/job.42", "user=ada\nminors=0\n")
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_3\n", **SLURM)
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        owner = source.look().one("job_info")
+        self.assertEqual((owner["user"], owner["step_id"], owner["account"], owner["rank"]), ("ada", "0", "physics", "3"))
+
+    def test_a_folder_that_everybody_may_write_to(self) -> None:
+        self.put("run/holdup/jobs/0", "42\n")
+        (self.root / "run/holdup/jobs").chmod(0o777)
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        rows = source.look()
+        self.assertEqual(rows.of("job_info"), [])
+        self.assertIn("everybody may write", rows.one("monitor_problem")["what"])
+
+    def test_nobody_tells_allocations(self) -> None:
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        rows = source.look()
+        self.assertEqual(rows.of("gpu_allocated"), [], "absent is not zero")
+        self.assertEqual((rows.one("gpu_attribution_info")["state"], rows.one("gpu_attribution_info")["reason"]), ("unknown", "no scheduler tells its allocations"))
+
+    def test_files_of_jobs_that_have_ended(self) -> None:
+        """The epilog did not run: SLURM's group of the job has gone."""
+        group = self.root / "sys/fs/cgroup/system.slice/slurmstepd.scope/job_42/step_extern"
+        group.mkdir(parents=True)
+        self.put("run/holdup/jobs/job.42", "minors=0\n")
+        old = self.put("run/holdup/jobs/job.41", "minors=0\n")
+        os.utime(old, (old.stat().st_mtime - 600,) * 2)
+        older = self.put("run/holdup/jobs/1", "40\n")
+        os.utime(older, (1000, 1000))  # before the machine was started
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        source.gpu("GPU-b", 1, 0)
+        rows = source.look()
+        self.assertEqual([r["job_id"] for r in rows.of("job_info")], ["42"])
+        self.assertIn("have ended", rows.one("monitor_problem")["what"])
+        shutil.rmtree(group.parent)
+        self.assertEqual(source.look(5).of("job_info"), [])
+
+    def test_slurms_groups_of_version_1(self) -> None:
+        self.put("sys/fs/cgroup/devices/slurm/uid_1001/job_42/devices.list", "c 1:3 rwm\nc 195:1 rwm\nc 195:3 rwm\nc 195:255 rwm\nb 195:2 rwm\n")
+        self.put("sys/fs/cgroup/devices/slurm/uid_1001/job_43/devices.list", "a *:* rwm\n")
+        source = self.source()
+        for k in range(4):
+            source.gpu(f"GPU-{k}", 3 - k, 0, minor=k)
+        rows = source.look()
+        self.assertEqual([(r["uuid"], r["job_id"]) for r in rows.of("job_info")], [("GPU-1", "42"), ("GPU-3", "42")])
+        self.assertEqual([r["uuid"] for r in rows.of("gpu_allocated")], ["GPU-1", "GPU-3"], "of the others it is not known")
+        shutil.rmtree(self.root / "sys/fs/cgroup/devices/slurm/uid_1001/job_42")
+        self.assertEqual(source.look(5).of("job_info"), [])
+
+    def test_slurms_groups_of_version_2(self) -> None:
+        """The GPUs are those that a process of the job names; SLURM's own process names none."""
+        scope = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_42"
+        self.put(f"{scope}/step_extern/slurm/cgroup.procs", "99\n")
+        self.put(f"{scope}/step_0/user/task_0/cgroup.procs", "98\n100\n")
+        self.process(99, "0::/system.slice/slurmstepd.scope/job_42/step_extern/slurm\n", uid=0)
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM, SLURM_STEP_GPUS="0,2-3")
+        source = self.source()
+        for k in range(4):
+            source.gpu(f"GPU-{k}", k, 0)
+        rows = source.look(3)
+        self.assertEqual([(r["uuid"], r["job_id"], r["user"], r["account"], r["rank"]) for r in rows.of("job_info")],
+                         [(f"GPU-{k}", "42", "ada", "physics", "") for k in (0, 2, 3)])
+        self.assertEqual([r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")], [2, 2, 2])
+
+
+def kubelet_python() -> str | None:
+    """A Python that has grpc and its compiler."""
+    for python in ("/usr/bin/python3", shutil.which("python3")):
+        if python and subprocess.run([python, "-c", "import grpc, grpc_tools, google.protobuf"], capture_output=True, check=False).returncode == 0:
+            return python
+    return None
+
+
+def pod(name: str, *devices: str, resource: str = "nvidia.com/gpu", namespace: str = "team-a", **more: Any) -> dict[str, Any]:
+    """A pod with one container."""
+    container = {"name": "main", "cpu_ids": [1, 2, 300], "memory": [{"memory_type": "memory", "size": 2 ** 40}],
+                 "devices": [{"resource_name": "example.com/nic", "device_ids": ["GPU-not-one-of-ours", "nic0"]},
+                             {"resource_name": resource, "device_ids": devices, "topology": {"nodes": [{"ID": 1}]}}] if devices else [], **more}
+    return {"name": name, "namespace": namespace, "containers": [{"name": "sidecar"}, container]}
+
+
+class Kubelet(Tree):
+    """Pods, from a real gRPC server."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        python = kubelet_python()
+        if not python:
+            skip_loudly("no Python with grpcio-tools (python3-grpcio, python3-grpc-tools): the kubelet's service is not played")
+            self.skipTest("no grpc")
+        self.socket = self.root / "kubelet.sock"
+        self.answer = self.put("answer.json", "{}")
+        server = subprocess.Popen([python, ROOT / "tests/monitor/kubelet.py", self.socket, self.answer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait, 30)
+        self.addCleanup(server.stdin.close)
+        self.server = server
+        self.assertEqual(server.stdout.readline(), "ready\n")
+
+    def say(self, *pods: dict[str, Any], **more: Any) -> None:
+        self.answer.write_text(json.dumps({"pod_resources": pods, **more} if pods or not more else more))
+
+    def gpus(self, n: int = 4) -> Source:
+        source = self.source("--kubelet", self.socket)
+        for k in range(n):
+            source.gpu(f"GPU-{k}", k, 0)
+        return source
+
+    def until(self, source: Source, there: Any) -> Rows:
+        """The first look for which `there` holds; looks cost nothing, and the server has its own pace."""
+        for _ in range(20000):
+            rows = source.look()
+            if there(rows):
+                return rows
+        raise AssertionError(f"never: {list(rows)}")
+
+    def test_device_plugins(self) -> None:
+        self.say(pod("train-0", "GPU-0", "GPU-1"), pod("old", "nvidia2", namespace="team-b"), pod("web"))
+        rows = self.gpus().look()
+        self.assertEqual([(r["uuid"], r["scheduler"], r["job_id"], r["k8s_namespace"], r["k8s_pod"], r["k8s_container"], r["user"]) for r in rows.of("job_info")],
+                         [("GPU-0", "kubernetes", "team-a/train-0", "team-a", "train-0", "main", ""),
+                          ("GPU-1", "kubernetes", "team-a/train-0", "team-a", "train-0", "main", ""),
+                          ("GPU-2", "kubernetes", "team-b/old", "team-b", "old", "main", "")])
+        self.assertEqual([r["value"] for r in rows.of("gpu_allocated")], [1, 1, 1, 0])
+
+    def test_idle_pods_are_seen_with_the_first_look(self) -> None:
+        self.say(pod("sleeps", "GPU-0"))
+        source = self.gpus(1)
+        self.assertEqual(source.look().one("gpu_allocated_idle_seconds_total", job_id="team-a/sleeps")["value"], 0)
+        self.assertEqual(source.look(7).one("gpu_allocated_idle_seconds_total", job_id="team-a/sleeps")["value"], 7)
+        self.say(pod("next", "GPU-0"))
+        rows = self.until(source, lambda rows: rows.of("job_info", k8s_pod="next"))
+        self.assertEqual(rows.of("gpu_allocated_idle_seconds_total", job_id="team-a/sleeps"), [])
+
+    def test_mig(self) -> None:
+        self.say(pod("small", "MIG-03", resource="nvidia.com/mig-1g.10gb"), pod("gke", "nvidia0/gi4", resource="nvidia.com/gpu"))
+        source = self.source("--kubelet", self.socket)
+        source.gpu("GPU-0", 0, -1)
+        source.say("mig", "MIG-03", "GPU-0", 3, 0.5)
+        source.say("mig", "MIG-04", "GPU-0", 4, 0.5)
+        self.assertEqual([(r["uuid"], r["k8s_pod"]) for r in source.look().of("job_info")], [("MIG-03", "small"), ("MIG-04", "gke")])
+
+    def test_time_slicing(self) -> None:
+        """Three pods share a GPU; what each does is told by its processes alone."""
+        self.say(*(pod(f"p{k}", f"GPU-0::{k}", resource="nvidia.com/gpu.shared") for k in range(3)))
+        for k in range(2):
+            uid, container = POD[:-1] + str(k), HEX[:-1] + str(k)
+            self.process(100 + k, f"0::/kubepods/pod{uid}/{container}\n")
+            self.put(f"var/log/containers/p{k}_team-a_main-{container}.log", "")
+        source = self.source("--kubelet", self.socket)
+        source.gpu("GPU-0", 0, 0.9, "100:0.75", "101:0")
+        rows = source.look(5)
+        self.assertEqual([(r["k8s_pod"], r["pod_uid"][-1:]) for r in rows.of("job_info")], [("p0", "0"), ("p1", "1"), ("p2", "")])
+        self.assertEqual({r["job_id"]: r["value"] for r in rows.of("job_gpu_utilization_ratio")}, {"team-a/p0": 0.75, "team-a/p1": 0})
+        self.assertEqual({r["job_id"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")}, {"team-a/p0": 0, "team-a/p1": 4, "team-a/p2": 4})
+
+    def test_pods_without_names(self) -> None:
+        """Without the logs' names, one pod and one container's process are the same; of two nobody can tell."""
+        self.say(pod("only", "GPU-0"), pod("first", "GPU-1::0"), pod("second", "GPU-1::1"))
+        for k in range(3):
+            self.process(100 + k, f"0::/kubepods/pod{POD[:-1]}{k}/{HEX}\n")
+        source = self.source("--kubelet", self.socket)
+        source.gpu("GPU-0", 0, 0.9, "100:0.75")
+        source.gpu("GPU-1", 1, 0.9, "101:0.5", "102:0.25")
+        rows = source.look()
+        self.assertEqual((rows.one("job_info", uuid="GPU-0")["k8s_pod"], rows.one("job_info", uuid="GPU-0")["pod_uid"][-1]), ("only", "0"))
+        self.assertEqual(rows.one("gpu_attribution_info", uuid="GPU-1")["state"], "unknown")
+        self.assertIn("/var/log/containers", rows.one("gpu_attribution_info", uuid="GPU-1")["reason"])
+
+    def test_claims(self) -> None:
+        claim = {"claim_name": "train-0-gpu-x", "claim_namespace": "team-a", "claim_resources": [
+            {"cdi_devices": [{"name": "k8s.gpu.nvidia.com/claim=x-gpu-1"}], "driver_name": "gpu.nvidia.com", "pool_name": "node7", "device_name": "gpu-1"}]}
+        self.say(pod("train-0", dynamic_resources=[claim]))
+        rows = self.gpus().look()
+        found = rows.one("k8s_claim_info")
+        self.assertEqual({k: found[k] for k in found if k != "value"}, {
+            "claim_namespace": "team-a", "claim": "train-0-gpu-x", "k8s_namespace": "team-a", "k8s_pod": "train-0", "k8s_container": "main",
+            "driver": "gpu.nvidia.com", "pool": "node7", "device": "gpu-1"})
+        self.assertEqual((rows.of("job_info"), rows.of("gpu_allocated")), ([], []), "which GPU gpu-1 is, is not guessed")
+        self.assertIn("resource claims", rows.of("gpu_attribution_info")[0]["reason"])
+
+    def test_a_kubelet_that_hangs_holds_up_nothing(self) -> None:
+        self.say(pod("train-0", "GPU-0"))
+        self.put("run/holdup/jobs/1", "42\n")
+        source = self.gpus()
+        self.assertEqual([r["job_id"] for r in source.look().of("job_info")], ["team-a/train-0", "42"])
+        self.say(behave="hang")
+        rows = self.until(source, lambda rows: rows.of("monitor_problem"))
+        self.assertIn("does not answer", rows.one("monitor_problem")["what"])
+        self.assertEqual([r["job_id"] for r in rows.of("job_info")], ["42"], "an answer of before is none")
+        self.say(pod("train-0", "GPU-0"))
+        self.until(source, lambda rows: rows.of("job_info", k8s_pod="train-0") and not rows.of("monitor_problem"))
+
+    def test_hostile_answers(self) -> None:
+        for behave, why in (("refuse", "rejected by rate limit"), ("damage", "damaged"), ("huge", "longer than 16 MiB")):
+            self.say(behave=behave)
+            rows = self.until(self.gpus(1), lambda rows: rows.of("monitor_problem"))
+            self.assertIn(why, rows.one("monitor_problem")["what"])
+            self.assertEqual((rows.of("job_info"), rows.of("gpu_allocated")), ([], []))
+            self.assertEqual(rows.one("gpu_attribution_info")["reason"], "the kubelet does not answer")
+
+    def test_a_full_node(self) -> None:
+        """250 pods with 40 devices each of another kind, and one with a GPU: 1 MB."""
+        nics = [f"nic-{k:060d}" for k in range(40)]
+        self.say(*(pod(f"p{k}", *nics, resource="example.com/nic") for k in range(250)), pod("last", "GPU-3"))
+        self.assertEqual(self.until(self.gpus(), lambda rows: rows.of("job_info")).one("job_info")["k8s_pod"], "last")
+
+    def test_a_kubelet_that_starts_again(self) -> None:
+        self.say(pod("train-0", "GPU-0"))
+        source = self.gpus()
+        self.assertEqual(source.look().one("job_info")["k8s_pod"], "train-0")
+        self.server.stdin.close()
+        self.server.wait(30)
+        self.until(source, lambda rows: not rows.of("job_info"))
+
+
+class Sockets(Tree):
+    """What is no kubelet."""
+
+    def serve(self, answer: bytes) -> pathlib.Path:
+        path, listener = self.root / "kubelet.sock", socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        listener.listen()
+
+        def accept() -> None:
+            while True:
+                try:
+                    one = listener.accept()[0]
+                except OSError:
+                    return
+                with one:
+                    one.recv(65536)
+                    one.sendall(answer)
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join, 10)
+        self.addCleanup(listener.close)
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)
+        return path
+
+    def problem(self, path: pathlib.Path) -> list[dict[str, Any]]:
+        source = self.source("--kubelet", path)
+        source.gpu("GPU-a", 0, 0)
+        for _ in range(20000):
+            rows = source.look()
+            if rows.of("monitor_problem"):
+                break
+        self.assertEqual(rows.of("job_info"), [])
+        return rows.of("monitor_problem")
+
+    def test_no_kubelet_is_no_problem(self) -> None:
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        self.assertEqual(source.look(6).of("monitor_problem"), [])
+
+    def test_a_socket_that_nobody_listens_to(self) -> None:
+        path = self.root / "kubelet.sock"
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(str(path))
+        self.assertIn("Connection refused", self.problem(path)[0]["what"])
+
+    def test_what_is_not_http(self) -> None:
+        for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", os.urandom(5000), b"\0\0\x04\x04\0\0\0\0\0" * 3):
+            path = self.serve(answer)
+            self.assertIn(str(path), self.problem(path)[0]["what"])
+            self.doCleanups()
+            self.setUp()
+
+
+if __name__ == "__main__":
+    unittest.main()
