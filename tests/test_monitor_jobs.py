@@ -612,5 +612,136 @@ class Sockets(Tree):
             self.setUp()
 
 
+class Prolog(Tree):
+    """packaging/slurm, run as slurmd runs it: with its variables alone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.jobs = self.root / "run/holdup/jobs"
+        self.conf = self.put("slurm.conf", "GresTypes=gpu\n")
+        for address, minor, uuid in (("0000:1b:00.0", 3, "GPU-a"), ("0000:3b:00.0", 0, "GPU-b"), ("0000:5e:00.0", 1, "GPU-c")):
+            self.put(f"nvidia/gpus/{address}/information", f"Model: \t\t NVIDIA H100\nGPU UUID: \t {uuid}\nDevice Minor: \t {minor}\n")
+
+    def run_one(self, name: str, job: int, gpus: str, **variables: str) -> str:
+        done = subprocess.run([ROOT / "packaging/slurm" / name], text=True, capture_output=True, check=False, env={
+            "SLURM_JOB_ID": str(job), "SLURM_JOB_GPUS": gpus, "SLURM_CONF": str(self.conf), "SLURM_JOB_USER": "ada", "SLURM_JOB_PARTITION": "h100",
+            "HOLDUP_JOB_DIR": str(self.jobs), "HOLDUP_NVIDIA_DIR": str(self.root / "nvidia"), **variables})
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        return done.stderr
+
+    def files(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in self.jobs.iterdir() if path.name != ".lock"}
+
+    def test_numbers_of_nodes_are_not_those_of_nvidia_smi(self) -> None:
+        self.run_one("prolog", 42, "0,3")
+        self.assertEqual(self.files(), {"0": "42\n", "1": "42\n", "job.42": "scheduler=slurm\nuser=ada\npartition=h100\ngpus=GPU-b,GPU-a\n"})
+        source = self.source()
+        for index, (uuid, minor) in enumerate((("GPU-a", 3), ("GPU-b", 0), ("GPU-c", 1))):
+            source.gpu(uuid, index, 0, minor=minor)
+        self.assertEqual([(r["uuid"], r["job_id"], r["user"]) for r in source.look().of("job_info")], [("GPU-a", "42", "ada"), ("GPU-b", "42", "ada")])
+        self.run_one("epilog", 42, "0,3")
+        self.assertEqual(self.files(), {})
+        self.assertEqual(source.look().of("job_info"), [])
+
+    def test_a_name_cannot_add_lines(self) -> None:
+        self.run_one("prolog", 42, "0", SLURM_JOB_NAME="x\ngpus=GPU-c\nuser=root")
+        self.assertIn("name=xgpus=GPU-cuser=root\n", self.files()["job.42"])
+
+    def test_an_epilog_that_did_not_run(self) -> None:
+        """A GPU that is given to another job belongs to the first one no more; with shards both may have it."""
+        self.run_one("prolog", 42, "0-1")
+        self.run_one("prolog", 43, "1")
+        self.assertEqual(sorted(self.files()), ["1", "2", "job.43"])
+        self.conf.write_text("GresTypes=gpu,shard\n")
+        self.run_one("prolog", 44, "1")
+        self.assertEqual((self.files()["2"], "job.43" in self.files()), ("43\n44\n", True))
+        self.run_one("epilog", 43, "1")
+        self.assertEqual((self.files()["2"], "job.43" in self.files()), ("44\n", False))
+
+    def test_without_a_driver_nodes_have_numbers_only(self) -> None:
+        shutil.rmtree(self.root / "nvidia")
+        self.run_one("prolog", 42, "5")
+        self.assertEqual(self.files(), {"5": "42\n", "job.42": "scheduler=slurm\nuser=ada\npartition=h100\nminors=5\n"})
+
+    def test_parts_of_a_divided_gpu_are_not_guessed(self) -> None:
+        self.put("nvidia/capabilities/gpu0/mig/gi1/access", "")
+        self.assertIn("divided", self.run_one("prolog", 42, "0"))
+        self.assertEqual(self.files(), {})
+
+    def test_a_job_without_gpus(self) -> None:
+        self.run_one("prolog", 42, "")
+        self.assertFalse(self.jobs.exists())
+        self.run_one("epilog", 42, "")
+        self.assertFalse(self.jobs.exists())
+
+    def test_a_folder_that_cannot_be_made_drains_no_node(self) -> None:
+        self.put("run/holdup", "a file")
+        self.assertNotEqual(self.run_one("prolog", 42, "0"), "")
+        self.run_one("epilog", 42, "0")
+
+
+SUBMITS = r"""
+# two words a line; each is answered by a line
+while read -r word number; do  # of a pipe: bash gives /dev/null to what runs behind its back
+    case $word in
+    hold) salloc --no-shell --job-name=held --gres=gpu:"$number" 2>&1 | grep -o 'Granted job allocation [0-9]*' | grep -o '[0-9]*$' ;;
+    cancel) scancel "$number"; while squeue --noheader --jobs="$number" 2>/dev/null | grep -q .; do sleep 0.1; done; echo gone ;;
+    esac
+done <"$0"
+"""
+
+
+class Slurm(Tree):
+    """A real slurmctld and slurmd, whose Prolog and Epilog are ours: GPUs that a job has and does not use."""
+
+    def test_allocated_and_idle(self) -> None:
+        jobs = self.root / "run/holdup/jobs"
+        for name in ("prolog", "epilog"):
+            script = self.put(name, f"#!/bin/sh\nHOLDUP_JOB_DIR='{jobs}' HOLDUP_NVIDIA_DIR=/nowhere exec '{ROOT}/packaging/slurm/{name}'\n")
+            script.chmod(0o755)
+        os.mkfifo(self.root / "asked")
+        cluster = subprocess.Popen(
+            [ROOT / "tests/slurm/cluster", "--devices", "--conf", f"Prolog={self.root}/prolog", "--conf", f"Epilog={self.root}/epilog",
+             "--conf", "PrologFlags=Alloc", "1", "bash", "-c", SUBMITS, self.root / "asked"], stdout=subprocess.PIPE, text=True)
+        # both ends, so that neither side waits for the other to open it
+        asked = os.open(self.root / "asked", os.O_RDWR)
+        self.addCleanup(cluster.stdout.close)
+        self.addCleanup(cluster.wait, 60)
+        self.addCleanup(cluster.terminate)
+        self.addCleanup(os.close, asked)
+
+        def ask(*words: Any) -> str:
+            os.write(asked, (" ".join(map(str, words)) + "\n").encode())
+            return cluster.stdout.readline().strip()
+
+        job = ask("hold", 2)
+        if not job and cluster.wait(60) == 77:
+            skip_loudly("no SLURM: a job that has GPUs and does not use them was not run")
+            self.skipTest("no SLURM")
+        self.assertRegex(job, r"^\d+$")
+        user = subprocess.run(["id", "-un"], text=True, capture_output=True, check=True).stdout.strip()
+        source = self.source()
+        for k in range(4):
+            source.gpu(f"GPU-{k}", k, 0)
+        rows = source.look()
+        self.assertEqual([(r["uuid"], r["scheduler"], r["job_id"], r["user"], r["partition"]) for r in rows.of("job_info")],
+                         [(f"GPU-{k}", "slurm", job, user, "all") for k in range(2)], "with the first look after the allocation, before any step")
+        self.assertEqual([r["value"] for r in rows.of("gpu_allocated")], [1, 1, 0, 0])
+        rows = source.look(30)
+        self.assertEqual([(r["uuid"], r["job_id"], r["user"], r["value"]) for r in rows.of("gpu_allocated_idle_seconds_total")],
+                         [("GPU-0", job, user, 30), ("GPU-1", job, user, 30)])
+        second = ask("hold", 1)
+        self.assertEqual([(r["uuid"], r["job_id"]) for r in source.look().of("job_info")], [("GPU-0", job), ("GPU-1", job), ("GPU-2", second)])
+        self.assertEqual(ask("cancel", job), "gone")
+        for _ in range(600):  # the epilog runs when the job is gone for its users
+            rows = source.look()
+            if len(rows.of("job_info")) == 1:
+                break
+            threading.Event().wait(0.1)
+        self.assertEqual([(r["uuid"], r["job_id"]) for r in rows.of("job_info")], [("GPU-2", second)])
+        self.assertEqual([r["job_id"] for r in rows.of("gpu_allocated_idle_seconds_total")], [second])
+        self.assertEqual([r["value"] for r in rows.of("gpu_allocated")], [0, 0, 1, 0])
+
+
 if __name__ == "__main__":
     unittest.main()

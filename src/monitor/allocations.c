@@ -63,5 +63,7 @@ bool hu_gpu_is_named(const hu_gpu_name *name, const hu_board_state *board, size_
         return name->gi < 0 && is_gpu(name, g);
     if (name->by == HU_GPU_BY_UUID && is_gpu(name, g))
         return true;
-    return parent && is_gpu(name, parent) && (name->gi < 0 || name->gi == g->gi);
+    if (!parent || !is_gpu(name, parent))
+        return false;
+    return name->gi < 0 ? name->by != HU_GPU_BY_MINOR : name->gi == g->gi;
 }
