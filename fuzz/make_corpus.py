@@ -236,6 +236,33 @@ def node() -> dict[str, bytes]:
     return {"table": b"\0" + bytes(table), "fdinfo": b"\1" + texts[0].encode()} | {f"file_{k}": bytes([k]) + v.encode() for k, v in files.items()}
 
 
+def pods() -> dict[str, bytes]:
+    """Answers of a kubelet's pod-resources service, lines of control groups and names of logs (fuzz_pods.c)."""
+    def part(number: int, value: bytes | str) -> bytes:
+        data = value.encode() if isinstance(value, str) else value
+        length = bytes([len(data) & 0x7F | 0x80, len(data) >> 7]) if len(data) > 127 else bytes([len(data)])
+        return bytes([number << 3 | 2]) + length + data
+
+    def pod(*containers: bytes) -> bytes:
+        return part(1, part(1, "train-0") + part(2, "team-a") + b"".join(part(3, c) for c in containers))
+
+    def devices(resource: str, *ids: str) -> bytes:
+        return part(2, part(1, resource) + b"".join(part(2, i) for i in ids) + part(3, part(1, b"\x08\x01")))
+
+    digits, uid = "0123456789abcdef" * 4, "11111111-2222-3333-4444-555555555555"
+    claim = part(2, "gpu-x") + part(3, "team-a") + part(4, part(1, part(1, "k8s.gpu.nvidia.com/claim=x")) + part(2, "gpu.nvidia.com") + part(3, "n7") + part(4, "gpu-1"))
+    whole = pod(part(1, "main") + devices("nvidia.com/gpu", "GPU-0", "GPU-0::3") + b"\x1a\x02\x01\x02" + part(4, part(1, "memory") + b"\x10\x05"))
+    return {
+        "plugin": whole, "mig": pod(part(1, "a") + devices("nvidia.com/mig-1g.5gb", "MIG-1", "nvidia0/gi1", "nvidia0/vgpu2", "nvidia999")),
+        "amd": pod(devices("amd.com/gpu", "0000:3b:00.0"), b""), "claim": pod(part(1, "main") + part(5, claim)), "cut": whole[:-9],
+        "systemd": f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid.replace('-', '_')}.slice/cri-containerd-{digits}.scope\n".encode(),
+        "cgroupfs": f"11:devices:/kubepods/besteffort/pod{uid}/{digits}\n1:name=systemd:/\n".encode(),
+        "slurm": b"0::/system.slice/n7_slurmstepd.scope/job_42/step_0/user/task_3\n", "slurm1": b"12:devices:/slurm/uid_1001/job_42/step_0/task_3\n",
+        "podman": f"0::/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-{digits}.scope\n".encode(),
+        "log": (digits[:32] + digits[:32] + f"train-0_team-a_main-{digits[:32]}{digits[:32]}.log").encode(),
+    }
+
+
 def nsight() -> Export:
     """A row of each table of Nsight Systems' exports."""
     e = Export()
@@ -352,6 +379,9 @@ def main() -> None:
     (HERE / "node").mkdir(parents=True, exist_ok=True)
     for name, data in node().items():
         (HERE / "node" / name).write_bytes(data)
+    (HERE / "pods").mkdir(parents=True, exist_ok=True)
+    for name, data in pods().items():
+        (HERE / "pods" / name).write_bytes(data)
     (HERE / "counters").mkdir(parents=True, exist_ok=True)
     for name, data in counters().items():
         (HERE / "counters" / name).write_bytes(data)

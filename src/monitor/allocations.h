@@ -37,8 +37,8 @@ void hu_allocations_add(hu_allocations *a, const hu_gpu_name *gpu, const hu_owne
 void hu_allocations_free(hu_allocations *a);
 
 /*
- * Does it name this row of the board?  A whole GPU that is divided names its MIG devices, not itself; its device node names none
- * of them, for whoever has a part needs the node, too.
+ * Does it name this row of the board?  A whole GPU that is divided names its MIG devices, not itself; its device node
+ * names none of them, for whoever has a part needs the node, too.
  */
 bool hu_gpu_is_named(const hu_gpu_name *name, const hu_board_state *board, size_t row);
 

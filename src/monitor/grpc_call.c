@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_call.c - a client of HTTP/2 (libnghttp2) with a connection for each call: a local one costs little, and one that is kept
- * has to be mended whenever the server starts again or says that it is old. */
+ * grpc_call.c - a client of HTTP/2 (libnghttp2) with a connection for each call: a local one costs little, and one that
+ * is kept has to be mended whenever the server starts again or says that it is old. */
 #include "monitor/grpc_call.h"
 
 #include <errno.h>
@@ -17,7 +17,15 @@
 #include "base/number.h"
 
 /* The kubelet sends up to 16 MiB; what is kept between calls is less. */
-enum { ANSWER_MOST = 16 << 20, PREFIX = 5, KEPT = 256 << 10, FIRST_ROOM = 16 << 10, STATUS_NONE = -1, WHY = 160, MS = 1000000 };
+enum {
+    ANSWER_MOST = 16 << 20,
+    PREFIX = 5,
+    KEPT = 256 << 10,
+    FIRST_ROOM = 16 << 10,
+    STATUS_NONE = -1,
+    WHY = 160,
+    MS = 1000000
+};
 
 struct hu_grpc {
     const char      *path, *method;
@@ -84,8 +92,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
     return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t n, const uint8_t *value,
-                     size_t value_n, uint8_t flags, void *to)
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t n,
+                     const uint8_t *value, size_t value_n, uint8_t flags, void *to)
 {
     const hu_str key = {(const char *)name, n}, text = {(const char *)value, value_n};
     hu_grpc     *g = to;
@@ -178,16 +186,20 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *out,
 
 static nghttp2_nv header(const char *name, const char *value)
 {
-    return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+    return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name), strlen(value),
+                        NGHTTP2_NV_FLAG_NONE};
 }
 
 void hu_grpc_begin(hu_grpc *g, int64_t deadline_ns)
 {
     const nghttp2_data_provider body = {.read_callback = read_body};
-    const nghttp2_nv            headers[] = {
-        header(":method", "POST"),          header(":scheme", "http"),  header(":path", g->method),
-        header(":authority", "localhost"),  header("te", "trailers"),   header("content-type", "application/grpc"),
-        header("user-agent", "holdup/" HU_VERSION)};
+    const nghttp2_nv            headers[] = {header(":method", "POST"),
+                                             header(":scheme", "http"),
+                                             header(":path", g->method),
+                                             header(":authority", "localhost"),
+                                             header("te", "trailers"),
+                                             header("content-type", "application/grpc"),
+                                             header("user-agent", "holdup/" HU_VERSION)};
 
     hang_up(g);
     if (g->room > KEPT) {
@@ -249,7 +261,9 @@ static int receive(hu_grpc *g)
 
 static hu_grpc_state finish(hu_grpc *g)
 {
-    const size_t most = g->n >= PREFIX ? (size_t)g->body[1] << 24 | (size_t)g->body[2] << 16 | (size_t)g->body[3] << 8 | g->body[4] : 0;
+    const size_t most = g->n >= PREFIX
+                            ? (size_t)g->body[1] << 24 | (size_t)g->body[2] << 16 | (size_t)g->body[3] << 8 | g->body[4]
+                            : 0;
     char         why[WHY];
 
     if (g->http_status == 200 && g->grpc_status == 0) {

@@ -228,7 +228,9 @@ hu_job_files_state hu_job_files_look(hu_job_files *f, const char *root, const hu
     snprintf(path, sizeof path, "%s%s", root, f->path);
     r.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r.folder < 0 || fstat(r.folder, &st) < 0 || (st.st_mode & S_IWOTH)) {
-        const hu_job_files_state why = r.folder >= 0 ? HU_JOB_FILES_OPEN : errno == ENOENT ? HU_JOB_FILES_ABSENT : HU_JOB_FILES_DENIED;
+        const hu_job_files_state why = r.folder >= 0     ? HU_JOB_FILES_OPEN
+                                       : errno == ENOENT ? HU_JOB_FILES_ABSENT
+                                                         : HU_JOB_FILES_DENIED;
 
         if (r.folder >= 0)
             close(r.folder);

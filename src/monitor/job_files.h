@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * job_files.h - a folder in which a scheduler's prolog writes down which job has which GPU.
  *
- * Two forms.  dcgm-exporter's: a file for each GPU, INDEX or INDEX.INSTANCE, with the id of a job in each line; here the name
- * may be a uuid, too.  And `job.ID`, which packaging/slurm/prolog writes beside them: KEY=VALUE in each line, with what a number
- * of a job alone does not tell.
+ * Two forms.  dcgm-exporter's: a file for each GPU, INDEX or INDEX.INSTANCE, with the id of a job in each line; here the
+ * name may be a uuid, too.  And `job.ID`, which packaging/slurm/prolog writes beside them: KEY=VALUE in each line, with
+ * what a number of a job alone does not tell.
  */
 #ifndef HU_MONITOR_JOB_FILES_H
 #define HU_MONITOR_JOB_FILES_H

@@ -44,7 +44,7 @@ static void agree(char *to, const char *from, size_t room)
 
 void hu_owner_add(hu_owner *to, const hu_owner *from)
 {
-#define FILL(field) fill(to->field, from->field, sizeof to->field)
+#define FILL(field)  fill(to->field, from->field, sizeof to->field)
 #define AGREE(field) agree(to->field, from->field, sizeof to->field)
     FILL(user);
     FILL(account);

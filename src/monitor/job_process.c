@@ -226,7 +226,8 @@ hu_process_state hu_processes_find(hu_processes *p, uint32_t pid, hu_process **o
     if (is_there && !(at->is_seen && at->start == before)) {
         at->is_seen = true; /* of the number, whoever has it */
         at->start = 0;
-        is_there = read_process(p, folder, &at->owner, NULL, 0, &at->is_closed) && start_of(folder, &after) && after == before;
+        is_there = read_process(p, folder, &at->owner, NULL, 0, &at->is_closed) && start_of(folder, &after) &&
+                   after == before;
         if (is_there)
             at->start = before;
     }

@@ -17,8 +17,8 @@ typedef enum {
 
 typedef struct {
     uint32_t pid;
-    uint64_t start; /* clock ticks since boot, as in /proc/PID/stat: a number is given again, a start is not */
-    uint32_t look;  /* when it was last asked for */
+    uint64_t start;              /* clock ticks since boot, as in /proc/PID/stat: a number is given again, a start is not */
+    uint32_t look;               /* when it was last asked for */
     bool     is_seen, is_closed; /* was it ever there; its environment may not be read */
     uint32_t named;              /* look at which hu_pod_names was asked last; 0: never */
     hu_owner owner;

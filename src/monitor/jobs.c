@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * jobs.c - a source: whom each GPU works for, and for how long it was somebody's and did nothing.
  *
- * Two things make a GPU somebody's: a scheduler gave it to a job (job_files.c, slurm_groups.c, kubelet.c), or a process uses it
- * (the board, job_process.c).  What they say of one job is put together; a job that appears in one of them only is no less one.
+ * Two things make a GPU somebody's: a scheduler gave it to a job (job_files.c, slurm_groups.c, kubelet.c), or a process
+ * uses it (the board, job_process.c).  What they say of one job is put together; a job that appears in one of them only
+ * is no less one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -127,8 +128,8 @@ static void add_process(jobs *j, uint32_t pid, double busy)
 }
 
 /*
- * A pod that is known by its processes alone, beside one that is known by the kubelet alone: the same one if there is no other
- * pair to be made.
+ * A pod that is known by its processes alone, beside one that is known by the kubelet alone: the same one if there is no
+ * other pair to be made.
  */
 static bool join_pods(jobs *j)
 {
@@ -166,9 +167,9 @@ static const char *shown(const char *text)
 
 static void put_info(hu_readings *out, const hu_board_gpu *g, const char *gpu, const hu_owner *o)
 {
-    hu_put(out, HU_METRIC_JOB_INFO, 1, g->uuid, gpu, o->scheduler, o->job_id, shown(o->step_id), o->user, o->account, o->partition,
-           o->job_name, shown(o->rank), o->world, o->pod_uid, o->k8s_namespace, o->k8s_pod, shown(o->k8s_container),
-           shown(o->container_id));
+    hu_put(out, HU_METRIC_JOB_INFO, 1, g->uuid, gpu, o->scheduler, o->job_id, shown(o->step_id), o->user, o->account,
+           o->partition, o->job_name, shown(o->rank), o->world, o->pod_uid, o->k8s_namespace, o->k8s_pod,
+           shown(o->k8s_container), shown(o->container_id));
 }
 
 /* 1: it did nothing, 0: it worked, -1: not known.  A shared GPU that works is asked whose work it is. */
@@ -186,12 +187,14 @@ static int idleness(const jobs *j, const holder *h, double busy)
 static uint64_t hash_of(const hu_owner *o)
 {
     char      text[sizeof o->scheduler + sizeof o->job_id + sizeof o->user];
-    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id, strcmp(o->scheduler, "none") ? "" : o->user);
+    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id,
+                           strcmp(o->scheduler, "none") ? "" : o->user);
 
     return hu_hash_bytes(text, (size_t)n);
 }
 
-static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const char *gpu, const holder *h, double busy, int64_t step_ns)
+static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const char *gpu, const holder *h, double busy,
+                     int64_t step_ns)
 {
     const hu_owner *o = &h->owner;
     const int       idle = idleness(j, h, busy);
@@ -203,7 +206,8 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
     row->is_measured |= idle >= 0;
     row->idle_ns += idle > 0 ? step_ns : 0;
     if (row->is_measured)
-        hu_put(out, HU_METRIC_ALLOCATED_IDLE, (double)row->idle_ns / (double)SECOND_NS, g->uuid, gpu, o->scheduler, o->job_id, o->user);
+        hu_put(out, HU_METRIC_ALLOCATED_IDLE, (double)row->idle_ns / (double)SECOND_NS, g->uuid, gpu, o->scheduler,
+               o->job_id, o->user);
     return idle >= 0;
 }
 
@@ -258,7 +262,8 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
         if (is_fresh && !j->n_foreign)
             hu_put(out, HU_METRIC_JOB_PROCESSES, j->at[i].n_pids, g->uuid, gpu, o->scheduler, o->job_id, o->user);
         if (j->at[i].n_pids && j->at[i].busy >= 0)
-            hu_put(out, HU_METRIC_JOB_GPU_BUSY, j->at[i].busy < 1 ? j->at[i].busy : 1, g->uuid, gpu, o->scheduler, o->job_id, o->user);
+            hu_put(out, HU_METRIC_JOB_GPU_BUSY, j->at[i].busy < 1 ? j->at[i].busy : 1, g->uuid, gpu, o->scheduler, o->job_id,
+                   o->user);
         is_counted &= put_idle(j, out, g, gpu, &j->at[i], busy, step_ns);
     }
     if (is_fresh)
@@ -280,7 +285,9 @@ static void put_problems(const jobs *j, hu_readings *out)
 
     if (j->kubelet.why[0]) {
         snprintf(what, sizeof what, "the kubelet at %s: %s", j->kubelet.path, j->kubelet.why);
-        hu_put_problem(out, "jobs", what, "run as root with /var/lib/kubelet/pod-resources mounted; the kubelet serves it by default since 1.28");
+        hu_put_problem(
+            out, "jobs", what,
+            "run as root with /var/lib/kubelet/pod-resources mounted; the kubelet serves it by default since 1.28");
     }
     if (j->files_state == HU_JOB_FILES_OPEN) {
         snprintf(what, sizeof what, "everybody may write to %s, so it is not read", j->files.path);
@@ -290,7 +297,8 @@ static void put_problems(const jobs *j, hu_readings *out)
         hu_put_problem(out, "jobs", what, "let the monitor's user read it (chmod o+rx)");
     } else if (j->files.stale) {
         snprintf(what, sizeof what, "%s names jobs that have ended; they are left out", j->files.path);
-        hu_put_problem(out, "jobs", what, "see that SLURM's Epilog is packaging/slurm/epilog, and why it failed (slurmd's log)");
+        hu_put_problem(out, "jobs", what,
+                       "see that SLURM's Epilog is packaging/slurm/epilog, and why it failed (slurmd's log)");
     }
     if (j->is_closed)
         hu_put_problem(out, "jobs", "environments of processes cannot be read: rank, account and name of jobs are missing",
@@ -304,8 +312,8 @@ static void put_claims(const jobs *j, hu_readings *out)
     for (size_t i = 0; i < j->kubelet.answer.n_claims; i++) {
         const hu_claim *c = &j->kubelet.answer.claim[i];
 
-        hu_put(out, HU_METRIC_CLAIM, 1, c->claim_namespace, c->claim, c->k8s_namespace, c->k8s_pod, c->k8s_container, c->driver,
-               c->pool, c->device);
+        hu_put(out, HU_METRIC_CLAIM, 1, c->claim_namespace, c->claim, c->k8s_namespace, c->k8s_pod, c->k8s_container,
+               c->driver, c->pool, c->device);
     }
 }
 

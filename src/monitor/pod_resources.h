@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pod_resources.h - the kubelet's answer to "which container has which device": v1.PodResourcesLister/List.
  *
- * Field numbers: kubernetes, staging/src/k8s.io/kubelet/pkg/apis/podresources/v1/api.proto (stable since 1.28; claims of dynamic
- * resource allocation since 1.31).  The socket's other end is trusted no further than its bytes.
+ * Field numbers: kubernetes, staging/src/k8s.io/kubelet/pkg/apis/podresources/v1/api.proto (stable since 1.28; claims of
+ * dynamic resource allocation since 1.31).  The socket's other end is trusted no further than its bytes.
  */
 #ifndef HU_MONITOR_POD_RESOURCES_H
 #define HU_MONITOR_POD_RESOURCES_H
@@ -30,8 +30,8 @@ bool hu_pod_resources_decode(hu_str message, hu_pod_resources *out);
 void hu_pod_resources_free(hu_pod_resources *r);
 
 /*
- * Which GPU a device plugin means: uuid of a GPU or MIG device, "nvidia0" (a device node), "nvidia0/gi1", a PCI address; with or
- * without the "::7" of a GPU that is shared by time.  False: no GPU's name.
+ * Which GPU a device plugin means: uuid of a GPU or MIG device, "nvidia0" (a device node), "nvidia0/gi1", a PCI address;
+ * with or without the "::7" of a GPU that is shared by time.  False: no GPU's name.
  */
 bool hu_gpu_name_of_plugin(hu_str resource, hu_str id, hu_gpu_name *out);
 

@@ -15,7 +15,15 @@
 
 #include "base/number.h"
 
-enum { NVIDIA_MAJOR = 195, CONTROL_MINOR = 255, START_S = 120, PIDS_MOST = 8, DEPTH_MOST = 4, TRIES = 6, FILE_MOST = 16 << 10 };
+enum {
+    NVIDIA_MAJOR = 195,
+    CONTROL_MINOR = 255,
+    START_S = 120,
+    PIDS_MOST = 8,
+    DEPTH_MOST = 4,
+    TRIES = 6,
+    FILE_MOST = 16 << 10
+};
 
 static hu_str read_file(const char *path, char *text, size_t room)
 {

@@ -12,9 +12,9 @@ enum { LINE_MOST = 4096 };
 
 static bool find_in_file(const char *root, int64_t uid, char *out, size_t room)
 {
-    char           path[PATH_MAX], line[LINE_MOST];
-    struct passwd  entry, *found = NULL;
-    FILE          *file;
+    char          path[PATH_MAX], line[LINE_MOST];
+    struct passwd entry, *found = NULL;
+    FILE         *file;
 
     snprintf(path, sizeof path, "%s/etc/passwd", root);
     file = fopen(path, "re");

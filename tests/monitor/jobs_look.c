@@ -139,7 +139,8 @@ int main(int argc, char **argv)
                 return 1;
         } else if (n == 2 && strcmp(word[0], "look") == 0) {
             /* the board's clock runs as the test says, and never behind the real one: that would be an old board */
-            board.at_ns = board.at_ns ? board.at_ns + (int64_t)(number(word[1]) * 1e9) : boot_ns() + INT64_C(3600) * 1000000000;
+            board.at_ns = board.at_ns ? board.at_ns + (int64_t)(number(word[1]) * 1e9)
+                                      : boot_ns() + INT64_C(3600) * 1000000000;
             if (is_stale)
                 board.at_ns = boot_ns() - INT64_C(60) * 1000000000;
             hu_gpu_board_write(how.board, &board);
