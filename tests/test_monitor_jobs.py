@@ -17,7 +17,7 @@ import threading
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, skip_loudly
+from tests.program import EXE, NOBODY, ROOT, for_nobody, skip_loudly
 
 LOOK = pathlib.Path(EXE).parent / "tests/monitor/jobs_look"
 ROW = re.compile(r'(\w+)\{(.*)\} (\S+)')
@@ -52,8 +52,10 @@ class Source:
 
     def end(self) -> None:
         self.process.stdin.close()
-        self.process.wait(20)
+        status = self.process.wait(20)
         self.process.stdout.close()
+        if status:
+            raise AssertionError(f"jobs_look ended with {status}")
 
     def say(self, *words: Any) -> None:
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
@@ -264,6 +266,25 @@ class Processes(Tree):
         self.assertGreater(len(asked), 40)
         self.assertEqual(asked - names("src/monitor/job_environ.c"), set())
 
+    def test_this_machine_as_root_and_as_nobody(self) -> None:
+        """A real process of root: nobody may see its group and its user, not its environment."""
+        folder = for_nobody(self, LOOK)
+        with subprocess.Popen(["sleep", "600"], env={**SLURM, **SECRETS}) as sleeper:
+            try:
+                said = {}
+                for who in ((), NOBODY):
+                    done = subprocess.run([*who, folder / LOOK.name], input=f"gpu GPU-a 0 0 0.5 {sleeper.pid}:0.5\nlook 1\n", text=True,
+                                          capture_output=True, check=True)
+                    self.assertNotIn("s3cr3t", done.stdout)
+                    said[bool(who)] = done.stdout
+            finally:
+                sleeper.kill()
+        self.assertIn('scheduler="slurm",job_id="42",step_id="0",user="root",account="physics"', said[False])
+        self.assertNotIn("cannot be read", said[False])
+        self.assertIn('scheduler="",job_id="",step_id="",user="root",account=""', said[True])
+        self.assertIn('state="unknown",reason="no group names the job, and the environment of its process cannot be read', said[True])
+        self.assertIn("environments of processes cannot be read", said[True])
+
 
 class Allocations(Tree):
     """A job by what its scheduler wrote down, with no process at all."""
@@ -390,6 +411,19 @@ class Allocations(Tree):
         self.assertEqual([r["uuid"] for r in rows.of("gpu_allocated")], ["GPU-1", "GPU-3"], "of the others it is not known")
         shutil.rmtree(self.root / "sys/fs/cgroup/devices/slurm/uid_1001/job_42")
         self.assertEqual(source.look(5).of("job_info"), [])
+
+    def test_slurms_groups_of_version_1_in_several_hierarchies(self) -> None:
+        """All jobs are in freezer; devices has those whose devices are constrained, or none."""
+        for job in (42, 43):
+            self.put(f"sys/fs/cgroup/freezer/slurm_n1/uid_1001/job_{job}/step_0/cgroup.procs", f"{job}\n")
+            self.process(job, f"6:freezer:/slurm_n1/uid_1001/job_{job}/step_0\n5:devices:/\n4:memory:/slurm_n1/uid_1001/job_{job}/step_0/task_0\n0::/\n",
+                         **{**SLURM, "SLURM_JOB_ID": str(job)}, SLURM_STEP_GPUS=str(job - 41))
+        self.put("sys/fs/cgroup/devices/slurm_n1/devices.list", "a *:* rwm\n")
+        self.put("sys/fs/cgroup/devices/slurm_n1/uid_1001/job_42/devices.list", "c 195:0 rwm\n")
+        source = self.source()
+        for k in range(3):
+            source.gpu(f"GPU-{k}", k, 0)
+        self.assertEqual([(r["uuid"], r["job_id"], r["user"]) for r in source.look().of("job_info")], [("GPU-0", "42", ""), ("GPU-2", "43", "ada")])
 
     def test_slurms_groups_of_version_2(self) -> None:
         """The GPUs are those that a process of the job names; SLURM's own process names none."""

@@ -18,11 +18,16 @@ void hu_owner_text(char *to, size_t room, hu_str from)
     to[from.n] = '\0';
 }
 
+bool hu_owner_has_job(const hu_owner *o)
+{
+    return o->job_id[0] != '\0';
+}
+
 bool hu_owner_same(const hu_owner *a, const hu_owner *b)
 {
     if (strcmp(a->scheduler, b->scheduler) != 0 || strcmp(a->job_id, b->job_id) != 0)
         return false;
-    return strcmp(a->scheduler, "none") != 0 || strcmp(a->user, b->user) == 0;
+    return hu_owner_has_job(a) || strcmp(a->user, b->user) == 0;
 }
 
 static void fill(char *to, const char *from, size_t room)

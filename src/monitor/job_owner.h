@@ -14,8 +14,9 @@
 enum { HU_OWNER_ID = 320, HU_OWNER_TEXT = 128, HU_OWNER_POD = 256, HU_OWNER_CONTAINER = 72, HU_OWNER_NUMBER = 16 };
 
 typedef struct {
-    char scheduler[HU_OWNER_NUMBER]; /* slurm, kubernetes, pbs, lsf, flux, docker, podman; "none": started by hand */
-    char job_id[HU_OWNER_ID];        /* as the scheduler writes it; of Kubernetes NAMESPACE/POD, else the pod's uid */
+    char scheduler
+        [HU_OWNER_NUMBER];    /* slurm, kubernetes, pbs, lsf, flux, docker, podman; "none": started by hand; "": not known */
+    char job_id[HU_OWNER_ID]; /* as the scheduler writes it; of Kubernetes NAMESPACE/POD, else the pod's uid */
     char step_id[HU_OWNER_NUMBER];
     char user[HU_OWNER_TEXT]; /* a name, or a number that has none; never that of a user inside of a container */
     char account[HU_OWNER_TEXT], partition[HU_OWNER_TEXT], job_name[HU_OWNER_TEXT];
@@ -29,7 +30,10 @@ typedef struct {
 void hu_owner_text(char *to, size_t room, hu_str from);
 #define HU_OWNER_SET(field, from) hu_owner_text((field), sizeof(field), (from))
 
-/* Are they one job?  Of what no scheduler started, a user's processes are. */
+/* Does a scheduler or a container name the job?  Else a user's processes are one. */
+bool hu_owner_has_job(const hu_owner *o);
+
+/* Are they one job? */
 bool hu_owner_same(const hu_owner *a, const hu_owner *b);
 
 /* Adds what `from` knows of the same job.  Processes that differ in rank, step or container leave that text empty. */

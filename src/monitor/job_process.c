@@ -118,14 +118,14 @@ static void take_environ(const hu_owner *e, hu_owner *o)
 }
 
 /* Where neither a group nor the environment names a scheduler: a container's runtime, or whoever started it. */
-static void take_rest(const hu_job_group *g, hu_owner *o)
+static void take_rest(const hu_job_group *g, bool is_closed, hu_owner *o)
 {
     if (o->scheduler[0])
         return;
     if (g->runtime == HU_RUNTIME_DOCKER || g->runtime == HU_RUNTIME_PODMAN) {
         HU_OWNER_SET(o->scheduler, g->runtime == HU_RUNTIME_DOCKER ? HU_STR("docker") : HU_STR("podman"));
         HU_OWNER_SET(o->job_id, ((hu_str){g->container_id.p, SHORT_ID}));
-    } else {
+    } else if (!is_closed) {
         HU_OWNER_SET(o->scheduler, HU_STR("none"));
     }
 }
@@ -145,7 +145,7 @@ static bool read_process(hu_processes *p, int folder, hu_owner *o, char *gpus, s
         close(fd);
     take_group(&g, o);
     take_environ(&e.owner, o);
-    take_rest(&g, o);
+    take_rest(&g, *is_closed, o);
     /* a number of a container's own users is somebody else's here */
     uid = g.uid >= 0 ? g.uid : g.container_id.n && !g.job_id.n ? -1 : uid_of(folder);
     if (uid >= 0)

@@ -27,7 +27,6 @@ enum { HOLDERS_MOST = 64, STALE_PERIODS = 5 };
 /* A job that has a GPU. */
 typedef struct {
     hu_owner owner;
-    bool     is_allocated; /* by a scheduler */
     uint32_t n_pids;
     double   busy; /* of its processes; less than 0: not known of all of them */
 } holder;
@@ -96,12 +95,9 @@ static holder *add(jobs *j, const hu_owner *owner)
 
 static void add_allocations(jobs *j, const hu_allocations *list, size_t row)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        holder *h = hu_gpu_is_named(&list->at[i].gpu, &j->board, row) ? add(j, &list->at[i].owner) : NULL;
-
-        if (h)
-            h->is_allocated = true;
-    }
+    for (size_t i = 0; i < list->n; i++)
+        if (hu_gpu_is_named(&list->at[i].gpu, &j->board, row))
+            add(j, &list->at[i].owner);
 }
 
 static void add_process(jobs *j, uint32_t pid, double busy)
@@ -187,8 +183,7 @@ static int idleness(const jobs *j, const holder *h, double busy)
 static uint64_t hash_of(const hu_owner *o)
 {
     char      text[sizeof o->scheduler + sizeof o->job_id + sizeof o->user];
-    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id,
-                           strcmp(o->scheduler, "none") ? "" : o->user);
+    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id, hu_owner_has_job(o) ? "" : o->user);
 
     return hu_hash_bytes(text, (size_t)n);
 }
@@ -224,6 +219,9 @@ static const char *reason_of(const jobs *j, bool is_named)
 {
     if (j->n_foreign)
         return "the driver lists processes that are not in /proc: the monitor must see the host's PID namespace";
+    for (size_t i = 0; i < j->n; i++)
+        if (!j->at[i].owner.scheduler[0])
+            return "no group names the job, and the environment of its process cannot be read: run as root";
     if (!is_named)
         return "pods without names: /var/log/containers is not readable, and several pods have the GPU";
     if (j->kubelet.is_there && j->kubelet.why[0])
@@ -241,7 +239,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
 {
     const hu_board_gpu *g = &j->board.gpu[row];
     const double        busy = is_fresh ? g->busy : -1;
-    bool                is_named, is_counted = true;
+    bool                is_named, is_told = true, is_counted = true;
     const char         *reason, *state;
     char                gpu[16];
 
@@ -259,6 +257,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
         const hu_owner *o = &j->at[i].owner;
 
         put_info(out, g, gpu, o);
+        is_told &= o->scheduler[0] != '\0';
         if (is_fresh && !j->n_foreign)
             hu_put(out, HU_METRIC_JOB_PROCESSES, j->at[i].n_pids, g->uuid, gpu, o->scheduler, o->job_id, o->user);
         if (j->at[i].n_pids && j->at[i].busy >= 0)
@@ -271,7 +270,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
     if (j->n || j->n_foreign || is_complete(j))
         hu_put(out, HU_METRIC_GPU_ALLOCATED, j->n || j->n_foreign, g->uuid, gpu);
     reason = reason_of(j, is_named);
-    state = j->n_foreign || !is_named || (!j->n && reason[0]) ? "unknown" : j->n ? "known" : "none";
+    state = j->n_foreign || !is_named || !is_told || (!j->n && reason[0]) ? "unknown" : j->n ? "known" : "none";
     if (!reason[0] && !is_fresh)
         reason = "GPUs are not sampled: processes and idle time are not known";
     else if (!reason[0] && !is_counted)

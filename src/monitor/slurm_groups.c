@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * slurm_groups.c - folders job_J below slurmd's scope (cgroup v2) or slurm/uid_U (v1). */
+ * slurm_groups.c - folders job_J below slurmd's scope (cgroup v2) or slurm/uid_U (v1).
+ *
+ * With version 1 each controller has a hierarchy, and SLURM makes folders in those that it uses: all jobs are in `freezer`
+ * (proctrack/cgroup), and in `devices` where it constrains devices (seen with 22.05).
+ */
 #include "monitor/slurm_groups.h"
 
 #include <dirent.h>
@@ -24,6 +28,8 @@ enum {
     TRIES = 6,
     FILE_MOST = 16 << 10
 };
+
+static const char FREEZER[] = "/freezer";
 
 static hu_str read_file(const char *path, char *text, size_t room)
 {
@@ -68,11 +74,16 @@ static hu_slurm_job *slot_of(hu_slurm_groups *s, uint64_t id)
 /* The GPUs that "c 195:0 rwm" and the like allow; all devices ("a *:* rwm") allow nothing in particular. */
 static bool take_devices(hu_slurm_groups *s, const char *folder, const hu_owner *owner)
 {
-    char   path[PATH_MAX + 32], text[FILE_MOST];
-    hu_str rest;
-    bool   is_found = false;
+    const char *freezer = strstr(folder, FREEZER);
+    char        path[PATH_MAX + 32], text[FILE_MOST];
+    hu_str      rest;
+    bool        is_found = false;
 
-    snprintf(path, sizeof path, "%s/devices.list", folder);
+    if (freezer)
+        snprintf(path, sizeof path, "%.*s/devices%s/devices.list", (int)(freezer - folder), folder,
+                 freezer + strlen(FREEZER));
+    else
+        snprintf(path, sizeof path, "%s/devices.list", folder);
     for (rest = read_file(path, text, sizeof text); rest.n;) {
         const hu_str line = next_line(&rest);
         const char  *blank = memchr(line.p, ' ', line.n);
@@ -286,7 +297,9 @@ void hu_slurm_look(hu_slurm_groups *s, const char *root, hu_processes *processes
     for (size_t i = 0; i < s->n; i++)
         s->job[i].is_live = false;
     walk_all(s, processes, root, "/sys/fs/cgroup/system.slice", true);
-    walk_all(s, processes, root, "/sys/fs/cgroup/devices", false);
+    walk_all(s, processes, root, "/sys/fs/cgroup/freezer", false);
+    if (!s->is_there)
+        walk_all(s, processes, root, "/sys/fs/cgroup/devices", false);
     for (size_t i = 0; i < s->n; i++) {
         hu_slurm_job *job = &s->job[i];
         hu_owner      owner;
