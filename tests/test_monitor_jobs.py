@@ -557,6 +557,18 @@ class Kubelet(Tree):
         self.assertEqual((rows.of("job_info"), rows.of("gpu_allocated")), ([], []), "which GPU gpu-1 is, is not guessed")
         self.assertIn("resource claims", rows.of("gpu_attribution_info")[0]["reason"])
 
+    def test_through_the_program(self) -> None:
+        """No GPU is here, so that a claim is all that can be seen; it is there with the one look that --once takes."""
+        claim = {"claim_name": "a \"b\"", "claim_namespace": "team-a", "claim_resources": [{"driver_name": "gpu.nvidia.com", "device_name": "gpu-1"}]}
+        self.say(pod("train-0", dynamic_resources=[claim]))
+        said = subprocess.run([EXE, "monitor", "--once", "--root", self.root, "--kubelet-socket", self.socket], text=True, capture_output=True, check=True).stdout
+        self.assertIn('holdup_k8s_claim_info{claim_namespace="team-a",claim="a \\"b\\"",k8s_namespace="team-a",k8s_pod="train-0",k8s_container="main",'
+                      'driver="gpu.nvidia.com",device="gpu-1"} 1\n', said)
+        self.assertIn('holdup_monitor_source_up{source="jobs"} 1\n', said)
+        self.say(behave="refuse")
+        said = subprocess.run([EXE, "monitor", "--once", "--root", self.root, "--kubelet-socket", self.socket], text=True, capture_output=True, check=True).stdout
+        self.assertRegex(said, 'holdup_monitor_problem{source="jobs",what="the kubelet at .*rejected by rate limit"')
+
     def test_a_kubelet_that_hangs_holds_up_nothing(self) -> None:
         self.say(pod("train-0", "GPU-0"))
         self.put("run/holdup/jobs/1", "42\n")

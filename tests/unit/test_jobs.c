@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_jobs.c - whom a GPU works for, part by part: names of GPUs, a kubelet's answer, what is known of one job, sums of idle time. */
+ * test_jobs.c - whom a GPU works for, part by part: names of GPUs, an answer of a kubelet, what is known of a job, idle time. */
 #include "monitor/allocations.h"
 #include "monitor/job_cgroup.h"
 #include "monitor/job_ledger.h"
