@@ -5,12 +5,14 @@ GPUs are said to tests/monitor/jobs_look, which runs the source alone; all of it
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -201,6 +203,14 @@ class Processes(Tree):
         self.assertEqual(rows.of("gpu_allocated_idle_seconds_total"), [], "whose work it is cannot be told")
         self.assertIn("idle time is not counted", rows.one("gpu_attribution_info")["reason"])
 
+    def test_a_process_that_is_not_seen_may_be_any_jobs(self) -> None:
+        self.put("run/holdup/jobs/0", "42\n43\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "4242:0.9")
+        self.assertEqual(source.look(3).of("gpu_allocated_idle_seconds_total"), [])
+        source.gpu("GPU-a", 0, 0.01, "4242:0.01")
+        self.assertEqual([r["value"] for r in source.look(2).of("gpu_allocated_idle_seconds_total")], [2, 2], "nobody works on it")
+
     def test_processes_of_one_job_are_one_series(self) -> None:
         for pid, rank in ((100, "0"), (101, "1")):
             self.process(pid, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **{**SLURM, "SLURM_PROCID": rank})
@@ -227,6 +237,26 @@ class Processes(Tree):
         source = self.source()
         source.gpu("GPU-a", 0, 0.5, "100:0.5")
         self.assertEqual(source.look().of("job_info"), [])
+
+    def test_a_number_that_is_given_again_while_it_is_read(self) -> None:
+        """Its status is a pipe, so that the test can change its start between two reads."""
+        self.process(100, "0::/system.slice/x.service\n", **SLURM)
+        status = self.root / "proc/100/status"
+        status.unlink()
+        os.mkfifo(status)
+
+        def change() -> None:
+            with status.open("w") as pipe:
+                self.put("proc/100/stat", "100 (other) S 1 " + "0 " * 17 + "501 0 0\n")
+                pipe.write("Name:\tpython\nUid:\t1001\t1001\n")
+
+        thread = threading.Thread(target=change, daemon=True)
+        thread.start()
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        rows = source.look()
+        thread.join()
+        self.assertEqual((rows.of("job_info"), rows.one("gpu_processes")["value"]), ([], 0))
 
     def test_a_process_of_another_namespace(self) -> None:
         source = self.source()
@@ -400,6 +430,15 @@ class Allocations(Tree):
         shutil.rmtree(group.parent)
         self.assertEqual(source.look(5).of("job_info"), [])
 
+    def test_files_from_before_the_last_boot(self) -> None:
+        old = self.put("run/holdup/jobs/0", "42\n")
+        self.put("run/holdup/jobs/1", "43\n")
+        os.utime(old, (1000, 1000))
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        source.gpu("GPU-b", 1, 0)
+        self.assertEqual([r["job_id"] for r in source.look().of("job_info")], ["43"])
+
     def test_slurms_groups_of_version_1(self) -> None:
         self.put("sys/fs/cgroup/devices/slurm/uid_1001/job_42/devices.list", "c 1:3 rwm\nc 195:1 rwm\nc 195:3 rwm\nc 195:255 rwm\nb 195:2 rwm\n")
         self.put("sys/fs/cgroup/devices/slurm/uid_1001/job_43/devices.list", "a *:* rwm\n")
@@ -431,11 +470,12 @@ class Allocations(Tree):
         self.put(f"{scope}/step_extern/slurm/cgroup.procs", "99\n")
         self.put(f"{scope}/step_0/user/task_0/cgroup.procs", "98\n100\n")
         self.process(99, "0::/system.slice/slurmstepd.scope/job_42/step_extern/slurm\n", uid=0)
-        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM, SLURM_STEP_GPUS="0,2-3")
         source = self.source()
         for k in range(4):
             source.gpu(f"GPU-{k}", k, 0)
-        rows = source.look(3)
+        self.assertEqual(source.look(6).of("job_info"), [], "the step's process is not there yet")
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM, SLURM_STEP_GPUS="0,2-3")
+        rows = source.look(7)
         self.assertEqual([(r["uuid"], r["job_id"], r["user"], r["account"], r["rank"]) for r in rows.of("job_info")],
                          [(f"GPU-{k}", "42", "ada", "physics", "") for k in (0, 2, 3)])
         self.assertEqual([r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")], [2, 2, 2])
@@ -604,10 +644,21 @@ class Kubelet(Tree):
         self.until(source, lambda rows: not rows.of("job_info"))
 
 
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """A frame of HTTP/2 (RFC 9113)."""
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def answer(message: bytes, length: int | None = None, flag: int = 0, head: bytes = b"\x88", trailers: bytes = b"\x00\x0bgrpc-status\x010") -> bytes:
+    """What a server sends for one call: settings, `:status 200`, a message with its prefix, `grpc-status: 0`."""
+    data = bytes([flag]) + struct.pack(">I", len(message) if length is None else length) + message
+    return frame(4, 0, 0) + frame(1, 4, 1, head) + frame(0, 0, 1, data) + frame(1, 5, 1, trailers)
+
+
 class Sockets(Tree):
     """What is no kubelet."""
 
-    def serve(self, answer: bytes) -> pathlib.Path:
+    def serve(self, said: bytes) -> pathlib.Path:
         path, listener = self.root / "kubelet.sock", socket.socket(socket.AF_UNIX)
         listener.bind(str(path))
         listener.listen()
@@ -618,9 +669,12 @@ class Sockets(Tree):
                     one = listener.accept()[0]
                 except OSError:
                     return
-                with one:
+                with one, contextlib.suppress(ConnectionError):
                     one.recv(65536)
-                    one.sendall(answer)
+                    one.sendall(said)
+                    one.shutdown(socket.SHUT_WR)
+                    while one.recv(65536):  # what is not read when it is closed would take the answer with it
+                        pass
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
@@ -649,6 +703,20 @@ class Sockets(Tree):
         with socket.socket(socket.AF_UNIX) as one:
             one.bind(str(path))
         self.assertIn("Connection refused", self.problem(path)[0]["what"])
+
+    def test_http_that_is_not_whole(self) -> None:
+        pods = bytes.fromhex("0a17" "0a0170" "12016e" "1a0f" "0a0163" "2a0a" "120178" "2205" "2203") + b"gpu"
+        path = self.serve(answer(pods))
+        source = self.source("--kubelet", path)
+        self.assertEqual([(r["k8s_pod"], r["claim"], r["device"]) for r in source.look().of("k8s_claim_info")], [("p", "x", "gpu")], "a server of 10 lines is heard")
+        for said, why in ((answer(pods, length=len(pods) + 1), "not one whole message"), (answer(pods, length=3), "not one whole message"),
+                          (answer(pods, flag=1), "not one whole message"), (answer(pods, length=2 ** 32 - 1), "not one whole message"),
+                          (answer(pods, head=b"\x8e"), "HTTP status 500"),
+                          (answer(pods, trailers=b"\x00\x0bgrpc-status\x0213"), "gRPC status 13"),
+                          (answer(pods, trailers=b"\x00\x01x\x010"), "without a gRPC status")):
+            self.doCleanups()
+            self.setUp()
+            self.assertIn(why, self.problem(self.serve(said))[0]["what"])
 
     def test_what_is_not_http(self) -> None:
         for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", os.urandom(5000), b"\0\0\x04\x04\0\0\0\0\0" * 3):

@@ -272,7 +272,9 @@ static hu_grpc_state finish(hu_grpc *g)
         hang_up(g);
         return g->state = HU_GRPC_DONE;
     }
-    if (g->grpc_status >= 0)
+    if (g->http_status != 200)
+        snprintf(why, sizeof why, "it answers with HTTP status %d", g->http_status);
+    else if (g->grpc_status >= 0)
         snprintf(why, sizeof why, "it answers with gRPC status %d %s", g->grpc_status, g->message);
     else
         snprintf(why, sizeof why, "it answers without a gRPC status %s", g->message);
@@ -285,17 +287,18 @@ hu_grpc_state hu_grpc_go_on(hu_grpc *g, int wait_ms)
 
     while (g->state == HU_GRPC_WAITING) {
         struct pollfd p = {.fd = g->fd, .events = POLLIN};
-        bool          is_blocked;
+        bool          is_blocked, is_sent;
         int64_t       left;
         int           got;
 
-        if (!send_all(g, &is_blocked))
-            return fail(g, "the connection broke");
-        got = receive(g);
-        if (got < 0)
+        is_sent = send_all(g, &is_blocked);
+        got = receive(g); /* a server that has hung up may have answered before */
+        if (got < 0 && !g->is_closed)
             return fail(g, g->n > ANSWER_MOST / 2 ? "its answer is longer than 16 MiB" : "it closed the connection");
         if (g->is_closed)
             return finish(g);
+        if (got == 0 && !is_sent)
+            return fail(g, "the connection broke");
         if (now_ns() > g->deadline_ns)
             return fail(g, "it does not answer");
         left = until - now_ns();

@@ -151,17 +151,19 @@ static void test_names_of_logs(void **state)
 /* A pod p in n with the device GPU-a of nvidia.com/gpu; then the same, cut in each place. */
 static void test_answers(void **state)
 {
-    static const char message[] = "\x0a\x28"
-                                  "\x0a\x01p"
-                                  "\x12\x01n"
-                                  "\x1a\x20"
-                                  "\x0a\x01"
-                                  "c"
-                                  "\x12\x1b"
-                                  "\x0a\x0envidia.com/gpu"
-                                  "\x12\x05GPU-a"
-                                  "\x1a\x02\x08\x01";
-    hu_pod_resources  r = {0};
+    static const char   message[] = "\x0a\x28"
+                                    "\x0a\x01p"
+                                    "\x12\x01n"
+                                    "\x1a\x20"
+                                    "\x0a\x01"
+                                    "c"
+                                    "\x12\x1b"
+                                    "\x0a\x0envidia.com/gpu"
+                                    "\x12\x05GPU-a"
+                                    "\x1a\x02\x08\x01";
+    static const size_t lengths[] = {1, 3, 6, 9, 11, 14, 16, 32, 39};
+    char                damaged[sizeof message - 1];
+    hu_pod_resources    r = {0};
 
     (void)state;
     assert_int_equal(sizeof message - 1, 42);
@@ -173,6 +175,12 @@ static void test_answers(void **state)
     for (size_t n = 1; n < sizeof message - 1; n++) {
         assert_false(hu_pod_resources_decode((hu_str){message, n}, &r));
         assert_int_equal(r.list.n, 0);
+    }
+    /* each length inside of it says more than there is */
+    for (size_t i = 0; i < HU_COUNT(lengths); i++) {
+        memcpy(damaged, message, sizeof damaged);
+        damaged[lengths[i]] = 0x7f;
+        assert_false(hu_pod_resources_decode((hu_str){damaged, sizeof damaged}, &r));
     }
     assert_true(hu_pod_resources_decode(HU_STR(""), &r));
     hu_pod_resources_free(&r);
