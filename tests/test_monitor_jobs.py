@@ -209,7 +209,7 @@ class Processes(Tree):
         source.gpu("GPU-a", 0, 0.9, "4242:0.9")
         self.assertEqual(source.look(3).of("gpu_allocated_idle_seconds_total"), [])
         source.gpu("GPU-a", 0, 0.01, "4242:0.01")
-        self.assertEqual([r["value"] for r in source.look(2).of("gpu_allocated_idle_seconds_total")], [2, 2], "nobody works on it")
+        self.assertEqual([r["value"] for r in source.look(3).of("gpu_allocated_idle_seconds_total")], [2, 2], "nobody works on it")
 
     def test_processes_of_one_job_are_one_series(self) -> None:
         for pid, rank in ((100, "0"), (101, "1")):
@@ -324,7 +324,7 @@ class Allocations(Tree):
         self.put("run/holdup/jobs/1.3", "43\n44\n")
         self.put("run/holdup/jobs/GPU-c", "45_1\n")
         self.put("run/holdup/jobs/README", "46\n")
-        source = self.source()
+        source = self.source("--job-dir", self.root / "run/holdup/jobs")
         source.gpu("GPU-a", 0, 0)
         source.gpu("GPU-b", 1, -1)
         source.say("mig", "MIG-b3", "GPU-b", 3, 0.5)
@@ -571,6 +571,22 @@ class Kubelet(Tree):
         self.assertEqual([(r["k8s_pod"], r["pod_uid"][-1:]) for r in rows.of("job_info")], [("p0", "0"), ("p1", "1"), ("p2", "")])
         self.assertEqual({r["job_id"]: r["value"] for r in rows.of("job_gpu_utilization_ratio")}, {"team-a/p0": 0.75, "team-a/p1": 0})
         self.assertEqual({r["job_id"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total")}, {"team-a/p0": 0, "team-a/p1": 4, "team-a/p2": 4})
+
+    def test_a_plugin_with_names_of_its_own(self) -> None:
+        """Who has GPU-1 cannot be told, and it is not said that nobody has it."""
+        for devices, resource in ((("GPU-1-3",), "nvidia.com/gpu"), (("card0-1",), "gpu.intel.com/i915"), (("x-7",), "volcano.sh/vgpu-number")):
+            self.say(pod("train-0", "GPU-0"), pod("strange", *devices, resource=resource))
+            rows = self.gpus(2).look()
+            self.assertEqual([(r["uuid"], r["k8s_pod"]) for r in rows.of("job_info")], [("GPU-0", "train-0")])
+            self.assertEqual([r["uuid"] for r in rows.of("gpu_allocated")], ["GPU-0"])
+            self.assertEqual((rows.one("gpu_attribution_info", uuid="GPU-1")["state"], rows.one("gpu_attribution_info", uuid="GPU-1")["reason"]),
+                             ("unknown", "pods have GPUs by names that are those of none here"))
+
+    def test_more_pods_than_are_kept(self) -> None:
+        self.say(*(pod(f"p{k}", f"GPU-0::{k}") for k in range(70)))
+        rows = self.gpus(1).look()
+        self.assertEqual(len(rows.of("job_info")), 64)
+        self.assertIn("more allocations", rows.one("monitor_problem")["what"])
 
     def test_pods_without_names(self) -> None:
         """Without the logs' names, one pod and one container's process are the same; of two nobody can tell."""

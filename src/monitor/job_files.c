@@ -217,16 +217,14 @@ static int64_t boot_time(void)
     return (nanoseconds(now) - nanoseconds(up)) / NS;
 }
 
-hu_job_files_state hu_job_files_look(hu_job_files *f, const char *root, const hu_slurm_groups *slurm, bool always)
+hu_job_files_state hu_job_files_look(hu_job_files *f, const hu_slurm_groups *slurm, bool always)
 {
-    char            path[1024];
     struct stat     st;
     struct timespec now;
     reading         r = {f, slurm, -1, boot_time()};
     DIR            *dir;
 
-    snprintf(path, sizeof path, "%s%s", root, f->path);
-    r.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    r.folder = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r.folder < 0 || fstat(r.folder, &st) < 0 || (st.st_mode & S_IWOTH)) {
         const hu_job_files_state why = r.folder >= 0     ? HU_JOB_FILES_OPEN
                                        : errno == ENOENT ? HU_JOB_FILES_ABSENT
@@ -234,7 +232,7 @@ hu_job_files_state hu_job_files_look(hu_job_files *f, const char *root, const hu
 
         if (r.folder >= 0)
             close(r.folder);
-        f->list.n = 0;
+        f->list.n = f->stale = 0;
         f->changed_ns = 0;
         return why;
     }
@@ -242,7 +240,7 @@ hu_job_files_state hu_job_files_look(hu_job_files *f, const char *root, const hu
         close(r.folder);
         return HU_JOB_FILES_READ;
     }
-    dir = fdopendir(dup(r.folder));
+    dir = fdopendir(fcntl(r.folder, F_DUPFD_CLOEXEC, 0));
     f->list.n = f->stale = 0;
     f->list.is_cut = false;
     if (dir) {

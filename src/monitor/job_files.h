@@ -11,7 +11,7 @@
 #include "monitor/allocations.h"
 #include "monitor/slurm_groups.h"
 
-/* Where `holdup monitor` looks without --job-dir; packaging/slurm/prolog writes there. */
+/* Where `holdup monitor` looks without --job-dir, below its root; packaging/slurm/prolog writes there. */
 #define HU_JOB_DIR "/run/holdup/jobs"
 
 typedef enum {
@@ -22,7 +22,7 @@ typedef enum {
 } hu_job_files_state;
 
 typedef struct {
-    char           path[512];
+    char           path[512];  /* set by the caller */
     int64_t        changed_ns; /* of the folder, when it was read last; 0: read it again */
     hu_allocations list;
     size_t         stale; /* jobs in it that have ended: the epilog did not run */
@@ -32,7 +32,7 @@ typedef struct {
  * Reads it if the folder has changed, or all the same if `always`.  Jobs of SLURM that have ended by what its groups say
  * (hu_slurm_has_ended), and files from before the last boot, are left out and counted.
  */
-hu_job_files_state hu_job_files_look(hu_job_files *f, const char *root, const hu_slurm_groups *slurm, bool always);
+hu_job_files_state hu_job_files_look(hu_job_files *f, const hu_slurm_groups *slurm, bool always);
 void               hu_job_files_free(hu_job_files *f);
 
 #endif

@@ -43,24 +43,23 @@ static hu_str read_at(int folder, const char *name, char *text, size_t room)
     return (hu_str){text, n};
 }
 
-/* "PID (NAME) STATE ..."; a name may hold blanks and brackets, so fields are counted from the last bracket. */
-static bool start_of(int folder, uint64_t *out)
+/* Of /proc/PID/stat, "PID (NAME) STATE ..."; a name may hold blanks and brackets, so fields are counted from the last bracket. */
+static bool start_of(int folder, const char *path, uint64_t *out)
 {
-    char        text[1024];
-    hu_str      s = read_at(folder, "stat", text, sizeof text);
-    const char *at = s.n ? memrchr(s.p, ')', s.n) : NULL;
-    const char *end;
+    char          text[1024];
+    const int     fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    const char   *at = n > 0 ? memrchr(text, ')', (size_t)n) : NULL;
+    const char   *end;
 
-    if (!at)
-        return false;
-    for (int field = 2; field < START_FIELD; field++) {
-        at = memchr(at, ' ', (size_t)(s.p + s.n - at));
-        if (!at)
-            return false;
-        at++;
+    if (fd >= 0)
+        close(fd);
+    for (int field = 2; at && field < START_FIELD; field++) {
+        at = memchr(at, ' ', (size_t)(text + n - at));
+        at += at != NULL;
     }
-    end = memchr(at, ' ', (size_t)(s.p + s.n - at));
-    return hu_parse_u64((hu_str){at, (size_t)((end ? end : s.p + s.n) - at)}, out);
+    end = at ? memchr(at, ' ', (size_t)(text + n - at)) : NULL;
+    return end && hu_parse_u64((hu_str){at, (size_t)(end - at)}, out);
 }
 
 /* The real one, of "Uid:\tREAL\tEFFECTIVE...". */
@@ -211,27 +210,40 @@ static hu_process *slot_of(hu_processes *p, uint32_t pid)
     return &p->at[p->n++];
 }
 
+/* Reads all of it; false: it ended meanwhile, or its number is another process's now. */
+static bool read_anew(hu_processes *p, hu_process *at)
+{
+    const int folder = open_folder(p->root, at->pid);
+    uint64_t  before, after;
+    bool      is_whole;
+
+    if (folder < 0)
+        return false;
+    is_whole = start_of(folder, "stat", &before) && read_process(p, folder, &at->owner, NULL, 0, &at->is_closed) &&
+               start_of(folder, "stat", &after) && after == before;
+    close(folder);
+    at->start = is_whole ? before : 0;
+    at->named = 0;
+    return is_whole;
+}
+
 hu_process_state hu_processes_find(hu_processes *p, uint32_t pid, hu_process **out)
 {
     hu_process *at = slot_of(p, pid);
-    const int   folder = at ? open_folder(p->root, pid) : -1;
-    uint64_t    before, after;
-    bool        is_there;
+    char        path[PATH_MAX];
+    uint64_t    start;
 
     *out = at;
     if (!at)
         return HU_PROCESS_FOREIGN;
     at->look = p->look;
-    is_there = folder >= 0 && start_of(folder, &before);
-    if (is_there && !(at->is_seen && at->start == before)) {
+    snprintf(path, sizeof path, "%s/proc/%" PRIu32 "/stat", p->root, pid);
+    if (start_of(AT_FDCWD, path, &start)) {
+        const bool is_same = at->is_seen && at->start == start;
+
         at->is_seen = true; /* of the number, whoever has it */
-        at->start = 0;
-        is_there = read_process(p, folder, &at->owner, NULL, 0, &at->is_closed) && start_of(folder, &after) &&
-                   after == before;
-        if (is_there)
-            at->start = before;
+        if (is_same || read_anew(p, at))
+            return HU_PROCESS_KNOWN;
     }
-    if (folder >= 0)
-        close(folder);
-    return is_there ? HU_PROCESS_KNOWN : at->is_seen ? HU_PROCESS_GONE : HU_PROCESS_FOREIGN;
+    return at->is_seen ? HU_PROCESS_GONE : HU_PROCESS_FOREIGN;
 }

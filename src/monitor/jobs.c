@@ -40,8 +40,10 @@ typedef struct {
     hu_job_files_state       files_state;
     hu_kubelet               kubelet;
     uint32_t                 looks;
-    bool                     is_closed; /* an environment could not be read */
-    size_t                   n;         /* holders of the GPU that is looked at */
+    bool                     is_closed;  /* an environment could not be read */
+    bool                     is_full;    /* jobs of a GPU were left out */
+    bool                     is_strange; /* the kubelet names GPUs that are none of the board */
+    size_t                   n;          /* holders of the GPU that is looked at */
     holder                   at[HOLDERS_MOST];
     uint32_t                 n_known, n_foreign; /* its processes */
 } jobs;
@@ -66,7 +68,8 @@ static bool jobs_open(const hu_source_options *options, void **state, hu_reading
         return false;
     j->options = options;
     j->processes = hu_processes_new(options->root);
-    snprintf(j->files.path, sizeof j->files.path, "%s", options->job_dir ? options->job_dir : HU_JOB_DIR);
+    snprintf(j->files.path, sizeof j->files.path, "%s%s", options->job_dir ? "" : options->root,
+             options->job_dir ? options->job_dir : HU_JOB_DIR);
     if (!hu_kubelet_open(&j->kubelet, options->root, options->kubelet) || !j->processes) {
         jobs_close(j);
         return false;
@@ -87,8 +90,10 @@ static holder *add(jobs *j, const hu_owner *owner)
             return &j->at[i];
         }
     }
-    if (j->n == HOLDERS_MOST)
+    if (j->n == HOLDERS_MOST) {
+        j->is_full = true;
         return NULL;
+    }
     j->at[j->n] = (holder){.owner = o};
     return &j->at[j->n++];
 }
@@ -198,8 +203,8 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
     if (!row)
         return true;
     row->seen_ns = j->board.at_ns;
+    row->idle_ns += idle > 0 && row->is_measured ? step_ns : 0; /* the first look tells nothing of the time before it */
     row->is_measured |= idle >= 0;
-    row->idle_ns += idle > 0 ? step_ns : 0;
     if (row->is_measured)
         hu_put(out, HU_METRIC_ALLOCATED_IDLE, (double)row->idle_ns / (double)SECOND_NS, g->uuid, gpu, o->scheduler,
                o->job_id, o->user);
@@ -209,7 +214,7 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
 /* Do all who give GPUs to jobs on this node say whom they gave them to? */
 static bool is_complete(const jobs *j)
 {
-    const bool has_kubelet = j->kubelet.is_there && !j->kubelet.why[0] && j->kubelet.answer.n_claims == 0;
+    const bool has_kubelet = j->kubelet.is_there && !j->kubelet.why[0] && j->kubelet.answer.n_claims == 0 && !j->is_strange;
     const bool has_files = j->files_state == HU_JOB_FILES_READ;
 
     return (has_kubelet || has_files) && !(j->kubelet.is_there && !has_kubelet) && !(j->slurm.is_there && !has_files);
@@ -230,6 +235,8 @@ static const char *reason_of(const jobs *j, bool is_named)
         return "pods have GPUs by resource claims, and no process on this one";
     if (j->n)
         return "";
+    if (j->is_strange)
+        return "pods have GPUs by names that are those of none here";
     if (j->slurm.is_there && j->files_state != HU_JOB_FILES_READ)
         return "SLURM's prolog does not write down allocations";
     return is_complete(j) ? "" : "no scheduler tells its allocations";
@@ -302,8 +309,25 @@ static void put_problems(const jobs *j, hu_readings *out)
     if (j->is_closed)
         hu_put_problem(out, "jobs", "environments of processes cannot be read: rank, account and name of jobs are missing",
                        "run as root, or with CAP_SYS_PTRACE");
-    if (j->files.list.is_cut || j->slurm.list.is_cut || j->kubelet.answer.list.is_cut || j->kubelet.answer.is_cut)
+    if (j->is_full || j->files.list.is_cut || j->slurm.list.is_cut || j->kubelet.answer.list.is_cut ||
+        j->kubelet.answer.is_cut)
         hu_put_problem(out, "jobs", "more allocations than the monitor keeps; some are left out", "report it");
+}
+
+/* A plugin that has names of its own: then a GPU that no pod seems to have may be somebody's. */
+static bool has_strange_names(const jobs *j)
+{
+    const hu_allocations *list = &j->kubelet.answer.list;
+
+    for (size_t i = 0; i < list->n; i++) {
+        bool is_known = false;
+
+        for (uint32_t row = 0; row < j->board.n && !is_known; row++)
+            is_known = hu_gpu_is_named(&list->at[i].gpu, &j->board, row);
+        if (!is_known)
+            return true;
+    }
+    return j->kubelet.answer.n_strange > 0;
 }
 
 static void put_claims(const jobs *j, hu_readings *out)
@@ -337,17 +361,18 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
     if (group != HU_GROUP_FAST)
         return true;
     j->looks++;
-    j->is_closed = false;
+    j->is_closed = j->is_full = false;
     hu_processes_begin(j->processes);
     if (is_medium)
         hu_slurm_look(&j->slurm, j->options->root, j->processes);
-    j->files_state = hu_job_files_look(&j->files, j->options->root, &j->slurm, is_medium);
+    j->files_state = hu_job_files_look(&j->files, &j->slurm, is_medium);
     hu_kubelet_look(&j->kubelet, is_medium);
     put_claims(j, out);
     if (hu_gpu_board_read(j->options->board, &j->board) && j->board.at_ns) {
         clock_gettime(CLOCK_BOOTTIME, &now);
         age_ns = now.tv_sec * SECOND_NS + now.tv_nsec - j->board.at_ns;
         step_ns = step_of(j, period_ns);
+        j->is_strange = has_strange_names(j);
         for (uint32_t i = 0; i < j->board.n; i++)
             put_gpu(j, out, i, age_ns < STALE_PERIODS * period_ns, step_ns);
     }

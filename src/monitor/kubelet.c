@@ -27,7 +27,7 @@ void hu_kubelet_close(hu_kubelet *k)
 
 static void forget(hu_kubelet *k, const char *why)
 {
-    k->answer.list.n = k->answer.n_claims = 0;
+    k->answer.list.n = k->answer.n_claims = k->answer.n_strange = 0;
     snprintf(k->why, sizeof k->why, "%s", why);
 }
 

@@ -58,6 +58,12 @@ bool hu_gpu_name_of_plugin(hu_str resource, hu_str id, hu_gpu_name *out)
     return false;
 }
 
+/* "nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "gpu.intel.com/i915", but no network card. */
+static bool is_gpus(hu_str resource)
+{
+    return hu_str_has(resource, HU_STR("gpu")) || hu_str_has(resource, HU_STR("/mig-"));
+}
+
 static bool take_devices(hu_str message, const hu_owner *owner, hu_pod_resources *out)
 {
     hu_protobuf       m = hu_protobuf_of(message), again = m;
@@ -70,8 +76,12 @@ static bool take_devices(hu_str message, const hu_owner *owner, hu_pod_resources
     while (hu_protobuf_next(&again, &f)) {
         hu_gpu_name gpu;
 
-        if (f.number == 2 && hu_gpu_name_of_plugin(resource, f.bytes, &gpu))
+        if (f.number != 2 || !is_gpus(resource))
+            continue;
+        if (hu_gpu_name_of_plugin(resource, f.bytes, &gpu))
             hu_allocations_add(&out->list, &gpu, owner);
+        else
+            out->n_strange++;
     }
     return !m.bad;
 }
@@ -178,7 +188,7 @@ bool hu_pod_resources_decode(hu_str message, hu_pod_resources *out)
     hu_protobuf_field f;
     bool              is_whole = true;
 
-    out->list.n = out->n_claims = 0;
+    out->list.n = out->n_claims = out->n_strange = 0;
     out->list.is_cut = out->is_cut = false;
     while (is_whole && hu_protobuf_next(&m, &f))
         if (f.number == 1)

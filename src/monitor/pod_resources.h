@@ -22,7 +22,8 @@ typedef struct {
     hu_allocations list; /* devices of device plugins */
     hu_claim      *claim;
     size_t         n_claims, room;
-    bool           is_cut; /* claims were left out */
+    size_t         n_strange; /* devices of GPU resources whose names say no GPU */
+    bool           is_cut;    /* claims were left out */
 } hu_pod_resources;
 
 /* Replaces what was there.  False: the message is damaged, and `out` is empty. */
