@@ -815,6 +815,7 @@ SUBMITS = r"""
 while read -r word number; do  # of a pipe: bash gives /dev/null to what runs behind its back
     case $word in
     hold) salloc --no-shell --job-name=held --gres=gpu:"$number" 2>&1 | grep -o 'Granted job allocation [0-9]*' | grep -o '[0-9]*$' ;;
+    step) srun --jobid="$number" --job-name=held --ntasks=1 sh -c 'echo $$; exec sleep 600' & ;;
     cancel) scancel "$number"; while squeue --noheader --jobs="$number" 2>/dev/null | grep -q .; do sleep 0.1; done; echo gone ;;
     esac
 done <"$0"
@@ -850,7 +851,7 @@ class Slurm(Tree):
             self.skipTest("no SLURM")
         self.assertRegex(job, r"^\d+$")
         user = subprocess.run(["id", "-un"], text=True, capture_output=True, check=True).stdout.strip()
-        source = self.source()
+        source = Source(self, "--job-dir", jobs)  # and this machine's /proc
         for k in range(4):
             source.gpu(f"GPU-{k}", k, 0)
         rows = source.look()
@@ -862,6 +863,14 @@ class Slurm(Tree):
                          [("GPU-0", job, user, 30), ("GPU-1", job, user, 30)])
         second = ask("hold", 1)
         self.assertEqual([(r["uuid"], r["job_id"]) for r in source.look().of("job_info")], [("GPU-0", job), ("GPU-1", job), ("GPU-2", second)])
+        pid = ask("step", job)
+        self.assertRegex(pid, r"^\d+$")
+        source.gpu("GPU-0", 0, 0.9, f"{pid}:0.9")
+        rows = source.look(5)
+        self.assertEqual({k: v for k, v in rows.one("job_info", uuid="GPU-0").items() if k in ("job_id", "step_id", "user", "job_name", "rank", "world")},
+                         {"job_id": job, "step_id": "0", "user": user, "job_name": "held", "rank": "0", "world": "1"})
+        self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated_idle_seconds_total", job_id=job)}, {"GPU-0": 31, "GPU-1": 36})
+        self.assertEqual([r["value"] for r in rows.of("job_gpu_processes", job_id=job)], [1, 0])
         self.assertEqual(ask("cancel", job), "gone")
         for _ in range(600):  # the epilog runs when the job is gone for its users
             rows = source.look()
