@@ -332,7 +332,7 @@ class Allocations(Tree):
         source.gpu("GPU-c", 2, 0.5)
         rows = source.look()
         self.assertEqual(sorted((r["uuid"], r["scheduler"], r["job_id"]) for r in rows.of("job_info")),
-                         [("GPU-a", "slurm", "42"), ("GPU-c", "slurm", "45_1"), ("MIG-b3", "slurm", "43"), ("MIG-b3", "slurm", "44")])
+                         [("GPU-a", "", "42"), ("GPU-c", "", "45_1"), ("MIG-b3", "", "43"), ("MIG-b3", "", "44")], "whose numbers they are, nobody says")
         self.assertEqual({r["uuid"]: r["value"] for r in rows.of("gpu_allocated")}, {"GPU-a": 1, "MIG-b3": 1, "MIG-b4": 0, "GPU-c": 1})
         self.assertEqual(rows.one("gpu_attribution_info", uuid="MIG-b4")["state"], "none")
 
@@ -389,12 +389,35 @@ class Allocations(Tree):
         self.assertEqual((rows.of("gpu_processes"), rows.of("job_gpu_processes")), ([], []))
 
     def test_a_prolog_and_a_process_tell_of_one_job(self) -> None:
-        self.put("run/holdup/jobs/job.42", "user=ada\nminors=0\n")
+        self.put("run/holdup/jobs/job.42", "scheduler=slurm\nuser=ada\nminors=0\n")
         self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_3\n", **SLURM)
         source = self.source()
         source.gpu("GPU-a", 0, 0.5, "100:0.5")
         owner = source.look().one("job_info")
         self.assertEqual((owner["user"], owner["step_id"], owner["account"], owner["rank"]), ("ada", "0", "physics", "3"))
+
+    def test_a_number_of_another_scheduler(self) -> None:
+        """A process says whose number it is."""
+        self.put("run/holdup/jobs/0", "17.server\n")
+        self.process(100, "0::/system.slice/pbs.service\n", PBS_JOBID="17.server", PBS_QUEUE="gpuq")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5)
+        rows = source.look()
+        self.assertEqual((rows.one("job_info")["scheduler"], rows.one("job_info")["job_id"], rows.one("gpu_attribution_info")["state"]), ("", "17.server", "known"))
+        source.gpu("GPU-a", 0, 0.5, "100:0.5")
+        rows = source.look()
+        self.assertEqual((rows.one("job_info")["scheduler"], rows.one("job_info")["partition"], rows.one("job_info")["user"]), ("pbs", "gpuq", "ada"))
+
+    def test_who_says_that_he_is_slurms_and_is_not(self) -> None:
+        """SLURM has groups here, and this process is in none."""
+        scope = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_42"
+        self.put(f"{scope}/step_0/user/task_0/cgroup.procs", "100\n")
+        self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM, SLURM_STEP_GPUS="0")
+        self.process(101, "0::/user.slice/user-1002.slice/session-1.scope\n", uid=1002, **SLURM)
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "101:0.9")
+        rows = source.look()
+        self.assertEqual([(r["scheduler"], r["job_id"], r["user"], r["account"]) for r in rows.of("job_info")], [("slurm", "42", "ada", "physics"), ("none", "", "bob", "")])
 
     def test_a_folder_that_everybody_may_write_to(self) -> None:
         self.put("run/holdup/jobs/0", "42\n")
@@ -530,6 +553,7 @@ class Kubelet(Tree):
             rows = source.look()
             if there(rows):
                 return rows
+            threading.Event().wait(0.005)
         raise AssertionError(f"never: {list(rows)}")
 
     def test_device_plugins(self) -> None:
@@ -706,6 +730,7 @@ class Sockets(Tree):
             rows = source.look()
             if rows.of("monitor_problem"):
                 break
+            threading.Event().wait(0.005)
         self.assertEqual(rows.of("job_info"), [])
         return rows.of("monitor_problem")
 
@@ -815,7 +840,8 @@ SUBMITS = r"""
 while read -r word number; do  # of a pipe: bash gives /dev/null to what runs behind its back
     case $word in
     hold) salloc --no-shell --job-name=held --gres=gpu:"$number" 2>&1 | grep -o 'Granted job allocation [0-9]*' | grep -o '[0-9]*$' ;;
-    step) srun --jobid="$number" --job-name=held --ntasks=1 sh -c 'echo $$; exec sleep 600' & ;;
+    step) srun --jobid="$number" --job-name=held --ntasks=1 --output=none sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0.pid"; exec sleep 600' "$0" &
+          echo started ;;
     cancel) scancel "$number"; while squeue --noheader --jobs="$number" 2>/dev/null | grep -q .; do sleep 0.1; done; echo gone ;;
     esac
 done <"$0"
@@ -863,8 +889,12 @@ class Slurm(Tree):
                          [("GPU-0", job, user, 30), ("GPU-1", job, user, 30)])
         second = ask("hold", 1)
         self.assertEqual([(r["uuid"], r["job_id"]) for r in source.look().of("job_info")], [("GPU-0", job), ("GPU-1", job), ("GPU-2", second)])
-        pid = ask("step", job)
-        self.assertRegex(pid, r"^\d+$")
+        self.assertEqual(ask("step", job), "started")
+        for _ in range(600):
+            if (self.root / "asked.pid").exists():
+                break
+            threading.Event().wait(0.1)
+        pid = (self.root / "asked.pid").read_text().strip()
         source.gpu("GPU-0", 0, 0.9, f"{pid}:0.9")
         rows = source.look(5)
         self.assertEqual({k: v for k, v in rows.one("job_info", uuid="GPU-0").items() if k in ("job_id", "step_id", "user", "job_name", "rank", "world")},

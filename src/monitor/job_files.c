@@ -103,11 +103,13 @@ static bool has_ended(const reading *r, const hu_owner *o, int64_t written_s)
     return strcmp(o->scheduler, "slurm") == 0 && hu_slurm_has_ended(r->slurm, next(&id, '.'), written_s);
 }
 
-/* A number alone is a job of SLURM, as in the prologs that dcgm-exporter's users have. */
-static hu_owner owner_of(hu_str id)
+/* Whose number it is stands in a file of our prolog; else it is SLURM's where SLURM is. */
+static hu_owner owner_of(const reading *r, hu_str id)
 {
-    hu_owner o = {.scheduler = "slurm"};
+    hu_owner o = {0};
 
+    if (r->slurm->is_there)
+        HU_OWNER_SET(o.scheduler, HU_STR("slurm"));
     HU_OWNER_SET(o.job_id, id);
     return o;
 }
@@ -120,7 +122,7 @@ static void take_by_gpu(const reading *r, const char *file, hu_str text, int64_t
         return;
     while (text.n) {
         const hu_str   id = trim(next(&text, '\n'));
-        const hu_owner o = owner_of(id);
+        const hu_owner o = owner_of(r, id);
         char           name[ID_MOST + 8];
 
         if (!is_id(id))
@@ -138,7 +140,7 @@ static void take_by_gpu(const reading *r, const char *file, hu_str text, int64_t
 /* Lines KEY=VALUE; `gpus` are uuids, `minors` numbers of device nodes where no uuid could be found. */
 static void take_job(const reading *r, hu_str id, hu_str text, int64_t written_s)
 {
-    hu_owner o = owner_of(id);
+    hu_owner o = owner_of(r, id);
     hu_str   gpus = HU_STR(""), minors = HU_STR("");
 
     while (text.n) {

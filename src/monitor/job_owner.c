@@ -25,9 +25,11 @@ bool hu_owner_has_job(const hu_owner *o)
 
 bool hu_owner_same(const hu_owner *a, const hu_owner *b)
 {
-    if (strcmp(a->scheduler, b->scheduler) != 0 || strcmp(a->job_id, b->job_id) != 0)
+    if (strcmp(a->job_id, b->job_id) != 0)
         return false;
-    return hu_owner_has_job(a) || strcmp(a->user, b->user) == 0;
+    if (hu_owner_has_job(a))
+        return !a->scheduler[0] || !b->scheduler[0] || strcmp(a->scheduler, b->scheduler) == 0;
+    return strcmp(a->scheduler, b->scheduler) == 0 && strcmp(a->user, b->user) == 0;
 }
 
 static void fill(char *to, const char *from, size_t room)
@@ -51,6 +53,7 @@ void hu_owner_add(hu_owner *to, const hu_owner *from)
 {
 #define FILL(field)  fill(to->field, from->field, sizeof to->field)
 #define AGREE(field) agree(to->field, from->field, sizeof to->field)
+    FILL(scheduler);
     FILL(user);
     FILL(account);
     FILL(partition);

@@ -33,7 +33,7 @@ void hu_owner_text(char *to, size_t room, hu_str from);
 /* Does a scheduler or a container name the job?  Else a user's processes are one. */
 bool hu_owner_has_job(const hu_owner *o);
 
-/* Are they one job? */
+/* Are they one job?  A job whose scheduler is not known is the one of that number. */
 bool hu_owner_same(const hu_owner *a, const hu_owner *b);
 
 /* Adds what `from` knows of the same job.  Processes that differ in rank, step or container leave that text empty. */

@@ -24,6 +24,7 @@ enum { PROCESSES = 1024, START_FIELD = 22, FILE_MOST = 16 << 10, SHORT_ID = 12 }
 struct hu_processes {
     const char   *root;
     hu_user_names users;
+    bool          has_slurm_groups;
     uint32_t      look;
     size_t        n;
     hu_process    at[PROCESSES];
@@ -43,7 +44,7 @@ static hu_str read_at(int folder, const char *name, char *text, size_t room)
     return (hu_str){text, n};
 }
 
-/* Of /proc/PID/stat, "PID (NAME) STATE ..."; a name may hold blanks and brackets, so fields are counted from the last bracket. */
+/* Of /proc/PID/stat, "PID (NAME) STATE ..."; a name may hold brackets, so fields are counted from the last one. */
 static bool start_of(int folder, const char *path, uint64_t *out)
 {
     char          text[1024];
@@ -97,11 +98,11 @@ static void take_group(const hu_job_group *g, hu_owner *o)
     }
 }
 
-static void take_environ(const hu_owner *e, hu_owner *o)
+static void take_environ(const hu_owner *e, bool is_believed, hu_owner *o)
 {
     const bool is_same = strcmp(e->scheduler, o->scheduler) == 0 && strcmp(e->job_id, o->job_id) == 0;
 
-    if (!o->scheduler[0] || is_same) {
+    if (o->scheduler[0] ? is_same : is_believed) {
         if (!o->scheduler[0]) {
             memcpy(o->scheduler, e->scheduler, sizeof o->scheduler);
             memcpy(o->job_id, e->job_id, sizeof o->job_id);
@@ -143,7 +144,7 @@ static bool read_process(hu_processes *p, int folder, hu_owner *o, char *gpus, s
     if (fd >= 0)
         close(fd);
     take_group(&g, o);
-    take_environ(&e.owner, o);
+    take_environ(&e.owner, !(p->has_slurm_groups && strcmp(e.owner.scheduler, "slurm") == 0), o);
     take_rest(&g, *is_closed, o);
     /* a number of a container's own users is somebody else's here */
     uid = g.uid >= 0 ? g.uid : g.container_id.n && !g.job_id.n ? -1 : uid_of(folder);
@@ -188,8 +189,9 @@ void hu_processes_free(hu_processes *p)
     free(p);
 }
 
-void hu_processes_begin(hu_processes *p)
+void hu_processes_begin(hu_processes *p, bool has_slurm_groups)
 {
+    p->has_slurm_groups = has_slurm_groups;
     for (size_t i = 0; i < p->n;) {
         if (p->at[i].look == p->look)
             i++;

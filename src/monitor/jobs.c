@@ -225,7 +225,7 @@ static const char *reason_of(const jobs *j, bool is_named)
     if (j->n_foreign)
         return "the driver lists processes that are not in /proc: the monitor must see the host's PID namespace";
     for (size_t i = 0; i < j->n; i++)
-        if (!j->at[i].owner.scheduler[0])
+        if (!j->at[i].owner.scheduler[0] && !hu_owner_has_job(&j->at[i].owner))
             return "no group names the job, and the environment of its process cannot be read: run as root";
     if (!is_named)
         return "pods without names: /var/log/containers is not readable, and several pods have the GPU";
@@ -264,7 +264,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
         const hu_owner *o = &j->at[i].owner;
 
         put_info(out, g, gpu, o);
-        is_told &= o->scheduler[0] != '\0';
+        is_told &= o->scheduler[0] || hu_owner_has_job(o);
         if (is_fresh && !j->n_foreign)
             hu_put(out, HU_METRIC_JOB_PROCESSES, j->at[i].n_pids, g->uuid, gpu, o->scheduler, o->job_id, o->user);
         if (j->at[i].n_pids && j->at[i].busy >= 0)
@@ -362,9 +362,9 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
         return true;
     j->looks++;
     j->is_closed = j->is_full = false;
-    hu_processes_begin(j->processes);
     if (is_medium)
         hu_slurm_look(&j->slurm, j->options->root, j->processes);
+    hu_processes_begin(j->processes, j->slurm.is_there);
     j->files_state = hu_job_files_look(&j->files, &j->slurm, is_medium);
     hu_kubelet_look(&j->kubelet, is_medium);
     put_claims(j, out);

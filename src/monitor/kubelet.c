@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* The first call of all may take longer: `holdup monitor --once` looks once. */
-enum { DEADLINE_S = 5, FIRST_WAIT_MS = 1000, WAIT_MS = 20, NS = 1000000000 };
+enum { DEADLINE_S = 5, FIRST_WAIT_MS = 1000, WAIT_MS = 20, LEAST_MS = 500, MS = 1000000, NS = 1000000000 };
 
 static const char METHOD[] = "/v1.PodResourcesLister/List";
 
@@ -35,12 +35,15 @@ void hu_kubelet_look(hu_kubelet *k, bool begin)
 {
     const int       wait_ms = k->was_asked ? WAIT_MS : FIRST_WAIT_MS;
     struct timespec now;
+    int64_t         now_ns;
 
     if (!hu_grpc_is_waiting(k->call)) {
-        if (!begin)
-            return;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        hu_grpc_begin(k->call, (now.tv_sec + DEADLINE_S) * (int64_t)NS + now.tv_nsec);
+        now_ns = now.tv_sec * (int64_t)NS + now.tv_nsec;
+        if (!begin || (k->was_asked && now_ns - k->begun_ns < LEAST_MS * (int64_t)MS))
+            return;
+        k->begun_ns = now_ns;
+        hu_grpc_begin(k->call, now_ns + DEADLINE_S * (int64_t)NS);
     }
     switch (hu_grpc_go_on(k->call, wait_ms)) {
     case HU_GRPC_IDLE:

@@ -14,6 +14,7 @@ typedef struct {
     hu_pod_resources answer; /* the last one; empty since a call failed: what is old is not shown */
     bool             is_there;
     bool             was_asked;
+    int64_t          begun_ns; /* CLOCK_MONOTONIC of the last call */
     char             why[256]; /* it does not answer; "": it does, or there is no kubelet */
 } hu_kubelet;
 
@@ -21,7 +22,7 @@ typedef struct {
 bool hu_kubelet_open(hu_kubelet *k, const char *root, const char *path);
 void hu_kubelet_close(hu_kubelet *k);
 
-/* Goes on with a call.  `begin`: it is time for another one. */
+/* Goes on with a call.  `begin`: it is time for another one; never more than two in a second. */
 void hu_kubelet_look(hu_kubelet *k, bool begin);
 
 #endif
