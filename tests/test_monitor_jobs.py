@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import socket
 import struct
@@ -837,14 +838,14 @@ class Prolog(Tree):
 
 SUBMITS = r"""
 # two words a line; each is answered by a line
-while read -r word number; do  # of a pipe: bash gives /dev/null to what runs behind its back
+while read -r word number <&9; do  # of a pipe: bash gives /dev/null to what runs behind its back
     case $word in
     hold) salloc --no-shell --job-name=held --gres=gpu:"$number" 2>&1 | grep -o 'Granted job allocation [0-9]*' | grep -o '[0-9]*$' ;;
     step) srun --jobid="$number" --job-name=held --ntasks=1 --output=none sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0.pid"; exec sleep 600' "$0" &
           echo started ;;
     cancel) scancel "$number"; while squeue --noheader --jobs="$number" 2>/dev/null | grep -q .; do sleep 0.1; done; echo gone ;;
     esac
-done <"$0"
+done 9<"$0" </dev/null
 """
 
 
@@ -869,6 +870,8 @@ class Slurm(Tree):
 
         def ask(*words: Any) -> str:
             os.write(asked, (" ".join(map(str, words)) + "\n").encode())
+            if not select.select([cluster.stdout], [], [], 120)[0]:
+                raise AssertionError(f"no answer to {words}")
             return cluster.stdout.readline().strip()
 
         job = ask("hold", 2)
