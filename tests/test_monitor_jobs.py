@@ -834,6 +834,10 @@ class Prolog(Tree):
         self.put("run/holdup", "a file")
         self.assertNotEqual(self.run_one("prolog", 42, "0"), "")
         self.run_one("epilog", 42, "0")
+        (self.root / "run/holdup").unlink()
+        (self.jobs / ".lock").mkdir(parents=True)
+        for name in ("prolog", "epilog"):
+            self.assertIn(".lock", self.run_one(name, 42, "0"))
 
 
 SUBMITS = r"""

@@ -31,8 +31,8 @@ hu_processes *hu_processes_new(const char *root);
 void          hu_processes_free(hu_processes *p); /* NULL is fine */
 
 /*
- * Begins another look: a process that the last one did not ask for is forgotten.  `has_slurm_groups`: SLURM puts its jobs into
- * groups here, so a process that is in none of them and says that it is SLURM's is not believed.
+ * Begins another look: a process that the last one did not ask for is forgotten.  `has_slurm_groups`: SLURM puts its jobs
+ * into groups here, so a process that is in none of them and says that it is SLURM's is not believed.
  */
 void hu_processes_begin(hu_processes *p, bool has_slurm_groups);
 
