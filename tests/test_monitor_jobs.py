@@ -219,7 +219,7 @@ class Processes(Tree):
         source.gpu("GPU-a", 0, 0.9, "100:0.25", "101:0.5")
         rows = source.look()
         self.assertEqual((rows.one("job_info")["rank"], rows.one("job_info")["world"]), ("", "8"))
-        self.assertEqual((rows.one("job_gpu_processes")["value"], rows.one("job_gpu_utilization_ratio")["value"], rows.one("gpu_processes")["value"]), (2, 0.75, 2))
+        self.assertEqual((rows.one("job_gpu_processes")["value"], rows.one("job_gpu_utilization_ratio")["value"]), (2, 0.75))
 
     def test_a_job_that_ends_and_a_number_that_is_given_again(self) -> None:
         self.process(100, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
@@ -230,7 +230,7 @@ class Processes(Tree):
         self.assertEqual((source.look().one("job_info")["job_id"], source.look().one("job_info")["user"]), ("44", "bob"))
         shutil.rmtree(self.root / "proc/100")
         rows = source.look()
-        self.assertEqual((rows.of("job_info"), rows.one("gpu_processes")["value"]), ([], 0), "the driver still lists it")
+        self.assertEqual((rows.of("job_info"), rows.of("job_gpu_processes")), ([], []), "the driver still lists it")
 
     def test_a_job_that_ends_while_it_is_read(self) -> None:
         """Half of it is there: its folder and its start, and nothing else."""
@@ -257,13 +257,13 @@ class Processes(Tree):
         source.gpu("GPU-a", 0, 0.5, "100:0.5")
         rows = source.look()
         thread.join()
-        self.assertEqual((rows.of("job_info"), rows.one("gpu_processes")["value"]), ([], 0))
+        self.assertEqual((rows.of("job_info"), rows.of("job_gpu_processes")), ([], []))
 
     def test_a_process_of_another_namespace(self) -> None:
         source = self.source()
         source.gpu("GPU-a", 0, 0.5, "4242:0.5")
         rows = source.look()
-        self.assertEqual((rows.one("gpu_attribution_info")["state"], rows.one("gpu_allocated")["value"], rows.one("gpu_processes")["value"]), ("unknown", 1, 1))
+        self.assertEqual((rows.one("gpu_attribution_info")["state"], rows.one("gpu_allocated")["value"], rows.of("job_gpu_processes")), ("unknown", 1, []))
         self.assertIn("PID namespace", rows.one("gpu_attribution_info")["reason"])
         self.assertEqual(rows.of("job_info"), [])
 
@@ -387,7 +387,7 @@ class Allocations(Tree):
         source.say("stale")
         rows = source.look()
         self.assertEqual([r["job_id"] for r in rows.of("job_info")], ["42"], "its processes are of long ago")
-        self.assertEqual((rows.of("gpu_processes"), rows.of("job_gpu_processes")), ([], []))
+        self.assertEqual(rows.of("job_gpu_processes"), [])
 
     def test_a_prolog_and_a_process_tell_of_one_job(self) -> None:
         self.put("run/holdup/jobs/job.42", "scheduler=slurm\nuser=ada\nminors=0\n")

@@ -45,7 +45,7 @@ typedef struct {
     bool                     is_strange; /* the kubelet names GPUs that are none of the board */
     size_t                   n;          /* holders of the GPU that is looked at */
     holder                   at[HOLDERS_MOST];
-    uint32_t                 n_known, n_foreign; /* its processes */
+    uint32_t                 n_foreign; /* its processes that are not in /proc */
 } jobs;
 
 static void jobs_close(void *state)
@@ -115,7 +115,6 @@ static void add_process(jobs *j, uint32_t pid, double busy)
         j->n_foreign += state == HU_PROCESS_FOREIGN;
         return;
     }
-    j->n_known++;
     j->is_closed |= p->is_closed;
     if (p->owner.pod_uid[0] && !p->owner.k8s_pod[0] && (!p->named || j->looks - p->named >= HU_MEDIUM_FACTOR)) {
         p->named = j->looks;
@@ -251,7 +250,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
     char                gpu[16];
 
     snprintf(gpu, sizeof gpu, "%" PRId32, g->index);
-    j->n = j->n_known = j->n_foreign = 0;
+    j->n = j->n_foreign = 0;
     add_allocations(j, &j->files.list, row);
     add_allocations(j, &j->slurm.list, row);
     add_allocations(j, &j->kubelet.answer.list, row);
@@ -272,8 +271,6 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
                    o->user);
         is_counted &= put_idle(j, out, g, gpu, &j->at[i], busy, step_ns);
     }
-    if (is_fresh)
-        hu_put(out, HU_METRIC_GPU_PROCESSES, j->n_known + j->n_foreign, g->uuid, gpu);
     if (j->n || j->n_foreign || is_complete(j))
         hu_put(out, HU_METRIC_GPU_ALLOCATED, j->n || j->n_foreign, g->uuid, gpu);
     reason = reason_of(j, is_named);

@@ -14,7 +14,6 @@
       "1 if a scheduler gave the GPU to a job, or a process uses it; 0: neither; absent where that cannot be told.")        \
     M(ALLOCATED_IDLE, "holdup_gpu_allocated_idle_seconds_total", COUNTER, "seconds", "uuid,gpu,scheduler,job_id,user",      \
       "Time in which the job had the GPU and did nothing with it: less than 5 % busy.")                                     \
-    M(GPU_PROCESSES, "holdup_gpu_processes", GAUGE, "", "uuid,gpu", "Processes that use the GPU.")                          \
     M(JOB_PROCESSES, "holdup_job_gpu_processes", GAUGE, "", "uuid,gpu,scheduler,job_id,user",                               \
       "Processes of the job that use the GPU; 0: it has the GPU and no process on it.")                                     \
     M(JOB_GPU_BUSY, "holdup_job_gpu_utilization_ratio", GAUGE, "ratio", "uuid,gpu,scheduler,job_id,user",                   \
