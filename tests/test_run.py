@@ -145,7 +145,8 @@ class ExitCodes(Case):
                             (["--max-memory", "lots", "true"], "not a size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
-                            (["--start-later", "--delay", "3", "true"], "cannot be used together"), (["--mode", "off", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
+                            (["--start-later", "--delay", "3", "true"], "cannot be used together"),
+                            (["--mode", "off", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
             with self.subTest(words=words):
                 done = self.run_it(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)

@@ -7,7 +7,8 @@
  *
  * Names, as vLLM, SGLang and TensorRT-LLM write them:
  *
- *     step[DECODE bs=32]   step[EXTEND bs=15 toks=15360]   step[MIXED bs=8]   step[MIXED bs=8 c=2 g=6 c_sq=512 ... g_sk=4096 ...]
+ *     step[DECODE bs=32]   step[EXTEND bs=15 toks=15360]   step[MIXED bs=8]
+ *     step[MIXED bs=8 c=2 g=6 c_sq=512 ... g_sk=4096 ...]
  *     [Executor] _forward_step 12: 2 ctx reqs, 512 ctx tokens, 30 gen reqs
  *     execute_context_2(1024)_generation_30(30)
  *     execute_1054_context_2(sq1024sk1024sqsq524288sqsk524288)_generation_30(sq30sk55086sqsq30sqsk55086)

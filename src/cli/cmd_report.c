@@ -500,9 +500,8 @@ static int run(hu_cli_call *call)
     if (sorted.of[HU_INPUT_RAS].n + sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
         return hu_report_hang(&o->shared, &sorted, option_of_traces(o), call->arena);
     if (sorted.of[HU_INPUT_RANK].n == 0) {
-        hu_fail(
-            &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-            "without a trace these files have nothing in common; give the trace too, or report them one by one");
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "without a trace these files have nothing in common; give the trace too, or report them one by one");
         return hu_command_fail(&err);
     }
     return report_beside(o, call, &sorted);

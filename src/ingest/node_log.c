@@ -538,7 +538,7 @@ static bool is_near(const fitting *f, int64_t ns)
     return ns >= f->from_ns - hold_ns(f) && ns <= f->to_ns + hold_ns(f);
 }
 
-/* Of a series of n samples at a moment that lies behind `at` of them: the last value, of energy between two.  NaN: unknown. */
+/* Of a series of n samples at a moment that lies behind `at` of them: the last value, of energy between two.  NaN: none. */
 static double value_at(const fitting *f, const hu_node_sample *first, size_t n, size_t at, int64_t ns)
 {
     const hu_node_sample *before = at ? &first[at - 1] : NULL, *after = at < n ? &first[at] : NULL;
@@ -615,9 +615,11 @@ static void add_gpus(fitting *f)
     const hu_node_sample *at = f->log->samples.at;
     const uint32_t        own = own_gpu(f);
     hu_str                lines = {0};
-    char                 *text = malloc(f->log->gpus.n * LINE_BYTES + 1);
+    hu_arena             *scratch = hu_arena_new();
+    char                 *text = scratch ? hu_arena_alloc(scratch, f->log->gpus.n * LINE_BYTES + 1) : NULL;
 
     if (!text) {
+        hu_arena_free(scratch);
         hu_builder_fail(f->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
         return;
     }
@@ -637,7 +639,7 @@ static void add_gpus(fitting *f)
             lines.n += put_gpu(f, gpu, at[i].gpu == own, is_known, text + lines.n);
     }
     hu_builder_info(f->b)->gpus = hu_builder_keep(f->b, lines);
-    free(text);
+    hu_arena_free(scratch);
 }
 
 hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b)

@@ -42,8 +42,8 @@ typedef struct {
 bool hu_node_log_probe(hu_str head);
 
 /*
- * Adds a file.  A log whose last line is not whole, since it is still written, gives the others.  Returns 0, or an error that
- * names the file and the place.
+ * Adds a file.  A log whose last line is not whole, since it is still written, gives the others.  Returns 0, or an error
+ * that names the file and the place.
  */
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err);
 

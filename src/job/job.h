@@ -36,19 +36,19 @@ typedef struct {
 } hu_job;
 
 typedef struct {
-    hu_crew          *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
-    hu_limits         limits;
-    hu_progress      *progress;     /* of the reading; or NULL */
-    hu_digest_options digest;       /* its threads are chosen here */
+    hu_crew           *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
+    hu_limits          limits;
+    hu_progress       *progress;     /* of the reading; or NULL */
+    hu_digest_options  digest;       /* its threads are chosen here */
     const hu_node_log *node;         /* what a monitor sampled meanwhile; NULL: nothing */
-    bool              replays;      /* find what holds each rank up, and price it */
-    bool              draws;        /* encode timelines, for the page */
-    bool              draws_all;    /* of every rank and every slice, however many there are */
-    int64_t           pixels;       /* that show a timeline, hu_timeline_options; 0: no slice is too small */
-    hu_beside        *beside;       /* is held against the ranks, before the verdict; NULL: nothing was given beside them */
-    bool              finds_beside; /* of a crew: `beside` is empty, and is read from files that turn out to be no ranks */
-    bool              keeps_snapshots; /* of memory, beside traces; else they are unread */
-    bool              keeps_traces;    /* hu_rank.trace is filled; else a trace is gone when it has been measured */
+    bool               replays;      /* find what holds each rank up, and price it */
+    bool               draws;        /* encode timelines, for the page */
+    bool               draws_all;    /* of every rank and every slice, however many there are */
+    int64_t            pixels;       /* that show a timeline, hu_timeline_options; 0: no slice is too small */
+    hu_beside         *beside;       /* is held against the ranks, before the verdict; NULL: nothing was given beside them */
+    bool               finds_beside; /* of a crew: `beside` is empty, and is read from files that turn out to be no ranks */
+    bool               keeps_snapshots; /* of memory, beside traces; else they are unread */
+    bool               keeps_traces;    /* hu_rank.trace is filled; else a trace is gone when it has been measured */
 } hu_job_options;
 
 enum { HU_JOB_SENT = 1 }; /* this process has read its share; process 0 has the results */

@@ -68,8 +68,9 @@ static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
         return NULL;
     if (w->options->node) {
         rank = hu_builder_info(b)->rank;
-        r->node = hu_node_log_add(w->options->node, rank >= 0 ? rank : hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n),
-                                  b);
+        if (rank < 0)
+            rank = hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n);
+        r->node = hu_node_log_add(w->options->node, rank, b);
     }
     return hu_builder_freeze(b, &r->error);
 }

@@ -20,13 +20,14 @@
     }
 
 /* clang-format off */
-#define LLAMA                                                                                                                \
-    {.scheduler = "slurm", .job_id = "48213", .step_id = "0", .user = "ada", .account = "nlp", .partition = "h100",          \
+#define LLAMA                                                                                                               \
+    {.scheduler = "slurm", .job_id = "48213", .step_id = "0", .user = "ada", .account = "nlp", .partition = "h100",         \
      .job_name = "llama-8b-pretrain", .rank = 8, .world = 32}
-#define SMALL_JOB(id, who, what)                                                                                             \
-    {.scheduler = "slurm", .job_id = id, .step_id = "0", .user = who, .account = "teach", .partition = "mig", .job_name = what}
-#define POD(uid, space, name, what, first, all)                                                                              \
-    {.scheduler = "kubernetes", .pod_uid = uid, .k8s_namespace = space, .k8s_pod = name, .k8s_container = what,              \
+#define SMALL_JOB(id, who, what)                                                                                            \
+    {.scheduler = "slurm", .job_id = id, .step_id = "0", .user = who, .account = "teach", .partition = "mig",               \
+     .job_name = what}
+#define POD(uid, space, name, what, first, all)                                                                             \
+    {.scheduler = "kubernetes", .pod_uid = uid, .k8s_namespace = space, .k8s_pod = name, .k8s_container = what,             \
      .rank = first, .world = all}
 /* clang-format on */
 

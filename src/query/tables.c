@@ -214,7 +214,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, sequence, "INTEGER", "", "Autograd sequence number.", unless(out, op_of(s, i)->sequence, -1))                   \
     C(T, forward, "INTEGER", "", "Id of the forward operator that a backward operator belongs to.",                      \
       slice(out, forward_of(s, i)))                                                                                      \
-    C(T, stack, "TEXT", "", "Call stack, or the line of code, as recorded with the operator.", text(s, extra_of(s, i)->stack, out))                         \
+    C(T, stack, "TEXT", "", "Call stack, or the line of code, as recorded with the operator.",                           \
+      text(s, extra_of(s, i)->stack, out))                                                                              \
     C(T, module, "TEXT", "", "Module Hierarchy, in older traces.", text(s, extra_of(s, i)->module, out))
 
 #define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                        \

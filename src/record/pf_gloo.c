@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pf_gloo.c - collectives of gloo, as slices of the threads in which PyTorch runs them.
  *
- * ProcessGroupGloo has a queue of work, and two threads that take from it (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp):
+ * ProcessGroupGloo (torch/csrc/distributed/c10d) has a queue of work, and two threads that take from it:
  *
  *     while (!stop) {
  *         if (queue is empty) { workProduceCV.wait(); continue; }
@@ -10,9 +10,9 @@
  *         run it, and complete its future     which wakes who waits for it
  *     }
  *
- * So a collective lasts from a signal to the next one, or to the next wait for the queue.  Without these signals it lasts from
- * one wait for the queue to the next, and what followed without a wait is one with it.  A thread that runs collectives is known
- * by who called: the waits inside of one are gloo's (UnboundBuffer::waitRecv), those for the queue are not.
+ * So a collective lasts from a signal to the next one, or to the next wait for the queue.  Without these signals it lasts
+ * from one wait for the queue to the next, and what followed without a wait is one with it.  A thread that runs collectives
+ * is known by who called: the waits inside of one are gloo's (UnboundBuffer::waitRecv), those for the queue are not.
  *
  * What a collective is called is only known with --pytorch: a queue keeps its order, so the first that is taken is the first
  * operator c10d::X.  Where both do not fit, or there are several queues, none is named.
@@ -226,8 +226,10 @@ static void leave_out_paused(struct hu_pf_gloo *g)
     g->list.n = kept;
 }
 
-/* Where recording began later, requests may be without a collective at first: the thread waited already, unseen.  Nobody takes
- * what has not been asked for yet, so elsewhere none may be missing. */
+/*
+ * Where recording began later, requests may be without a collective at first: the thread waited already, unseen.  Nobody
+ * takes what has not been asked for yet, so elsewhere none may be missing.
+ */
 static void name_all(struct hu_pf_gloo *g)
 {
     const size_t early = g->requests.n - g->list.n;
