@@ -397,6 +397,15 @@ class Allocations(Tree):
         owner = source.look().one("job_info")
         self.assertEqual((owner["user"], owner["step_id"], owner["account"], owner["rank"]), ("ada", "0", "physics", "3"))
 
+    def test_a_gpu_that_is_none_of_the_drivers(self) -> None:
+        self.put("run/holdup/jobs/job.42", "scheduler=slurm\nminors=0,9\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0)
+        source.gpu("GPU-b", 1, 0)
+        rows = source.look()
+        self.assertEqual([r["uuid"] for r in rows.of("gpu_allocated")], ["GPU-a"], "GPU-b may be the other one")
+        self.assertEqual(rows.one("gpu_attribution_info", uuid="GPU-b")["reason"], "a job has a GPU by a name that none here has")
+
     def test_a_number_of_another_scheduler(self) -> None:
         """A process says whose number it is."""
         self.put("run/holdup/jobs/0", "17.server\n")
@@ -605,7 +614,7 @@ class Kubelet(Tree):
             self.assertEqual([(r["uuid"], r["k8s_pod"]) for r in rows.of("job_info")], [("GPU-0", "train-0")])
             self.assertEqual([r["uuid"] for r in rows.of("gpu_allocated")], ["GPU-0"])
             self.assertEqual((rows.one("gpu_attribution_info", uuid="GPU-1")["state"], rows.one("gpu_attribution_info", uuid="GPU-1")["reason"]),
-                             ("unknown", "pods have GPUs by names that are those of none here"))
+                             ("unknown", "a job has a GPU by a name that none here has"))
 
     def test_more_pods_than_are_kept(self) -> None:
         self.say(*(pod(f"p{k}", f"GPU-0::{k}") for k in range(70)))

@@ -42,7 +42,7 @@ typedef struct {
     uint32_t                 looks;
     bool                     is_closed;  /* an environment could not be read */
     bool                     is_full;    /* jobs of a GPU were left out */
-    bool                     is_strange; /* the kubelet names GPUs that are none of the board */
+    bool                     is_strange; /* somebody has a GPU by a name that is none of the board's: it may be any */
     size_t                   n;          /* holders of the GPU that is looked at */
     holder                   at[HOLDERS_MOST];
     uint32_t                 n_foreign; /* its processes that are not in /proc */
@@ -213,10 +213,11 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
 /* Do all who give GPUs to jobs on this node say whom they gave them to? */
 static bool is_complete(const jobs *j)
 {
-    const bool has_kubelet = j->kubelet.is_there && !j->kubelet.why[0] && j->kubelet.answer.n_claims == 0 && !j->is_strange;
+    const bool has_kubelet = j->kubelet.is_there && !j->kubelet.why[0] && j->kubelet.answer.n_claims == 0;
     const bool has_files = j->files_state == HU_JOB_FILES_READ;
 
-    return (has_kubelet || has_files) && !(j->kubelet.is_there && !has_kubelet) && !(j->slurm.is_there && !has_files);
+    return !j->is_strange && (has_kubelet || has_files) && !(j->kubelet.is_there && !has_kubelet) &&
+           !(j->slurm.is_there && !has_files);
 }
 
 static const char *reason_of(const jobs *j, bool is_named)
@@ -235,7 +236,7 @@ static const char *reason_of(const jobs *j, bool is_named)
     if (j->n)
         return "";
     if (j->is_strange)
-        return "pods have GPUs by names that are those of none here";
+        return "a job has a GPU by a name that none here has";
     if (j->slurm.is_there && j->files_state != HU_JOB_FILES_READ)
         return "SLURM's prolog does not write down allocations";
     return is_complete(j) ? "" : "no scheduler tells its allocations";
@@ -311,11 +312,8 @@ static void put_problems(const jobs *j, hu_readings *out)
         hu_put_problem(out, "jobs", "more allocations than the monitor keeps; some are left out", "report it");
 }
 
-/* A plugin that has names of its own: then a GPU that no pod seems to have may be somebody's. */
-static bool has_strange_names(const jobs *j)
+static bool names_strangers(const jobs *j, const hu_allocations *list)
 {
-    const hu_allocations *list = &j->kubelet.answer.list;
-
     for (size_t i = 0; i < list->n; i++) {
         bool is_known = false;
 
@@ -324,7 +322,7 @@ static bool has_strange_names(const jobs *j)
         if (!is_known)
             return true;
     }
-    return j->kubelet.answer.n_strange > 0;
+    return false;
 }
 
 static void put_claims(const jobs *j, hu_readings *out)
@@ -369,7 +367,8 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
         clock_gettime(CLOCK_BOOTTIME, &now);
         age_ns = now.tv_sec * SECOND_NS + now.tv_nsec - j->board.at_ns;
         step_ns = step_of(j, period_ns);
-        j->is_strange = has_strange_names(j);
+        j->is_strange = j->kubelet.answer.n_strange || names_strangers(j, &j->kubelet.answer.list) ||
+                        names_strangers(j, &j->files.list) || names_strangers(j, &j->slurm.list);
         for (uint32_t i = 0; i < j->board.n; i++)
             put_gpu(j, out, i, age_ns < STALE_PERIODS * period_ns, step_ns);
     }
