@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vendor's own libcuda, without a device: Debian's packages of non-free, fetched with lists of their own and unpacked beside the wheels.
+"""The vendor's own libcuda, libnvidia-ml and nvidia-smi, without a device: Debian's packages of non-free, fetched with lists of their own and
+unpacked beside the wheels.
 
     HOLDUP_TEST_DRIVER=1      tests may fetch them; without it they use what is there already
 
-Nothing of the system is changed.  As root, cuInit makes /dev/nvidiactl: who runs it removes that (`no_node_left`)."""
+Nothing of the system is changed.  As root, cuInit and nvmlInit make /dev/nvidiactl: who runs them removes that (`no_node_left`)."""
 from __future__ import annotations
 
 import contextlib
@@ -19,6 +20,9 @@ from tests.program import skip_loudly
 
 SUITES = {"535": "bookworm", "550": "trixie"}
 NODE = pathlib.Path("/dev/nvidiactl")
+# file: its package, and what it is called there
+FILES = {"libcuda.so.1": ("libcuda1", "libcuda.so.*.*"), "libnvidia-ml.so.1": ("libnvidia-ml1", "libnvidia-ml.so.*.*"),
+         "nvidia-smi": ("nvidia-smi", "nvidia-smi")}
 
 
 def _sources(suite: str) -> str:
@@ -32,7 +36,8 @@ def _sources(suite: str) -> str:
     return f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {suite} non-free\n"
 
 
-def _unpack(branch: str, folder: pathlib.Path) -> None:
+def _unpack(branch: str, folder: pathlib.Path, file: str) -> None:
+    package, pattern = FILES[file]
     with tempfile.TemporaryDirectory(prefix="holdup-apt-") as scratch:
         base = pathlib.Path(scratch)
         (base / "lists/partial").mkdir(parents=True)
@@ -42,27 +47,27 @@ def _unpack(branch: str, folder: pathlib.Path) -> None:
                    f"Dir::State::lists={base}/lists",
                    "-o", f"Dir::Cache={base}/cache", "-o", "APT::Sandbox::User=root"]
         subprocess.run(["apt-get", *options, "update"], check=True, capture_output=True, timeout=200)
-        subprocess.run(["apt-get", *options, "download", "libcuda1"], check=True, capture_output=True, timeout=200, cwd=base)
-        package, = base.glob("libcuda1_*.deb")
-        subprocess.run(["dpkg-deb", "-x", package, base / "new"], check=True, capture_output=True, timeout=100)
-        real, = (p for p in (base / "new").rglob("libcuda.so.*.*") if not p.is_symlink())
+        subprocess.run(["apt-get", *options, "download", package], check=True, capture_output=True, timeout=200, cwd=base)
+        archive, = base.glob(f"{package}_*.deb")
+        subprocess.run(["dpkg-deb", "-x", archive, base / "new"], check=True, capture_output=True, timeout=100)
+        real, = (p for p in (base / "new").rglob(pattern) if p.is_file() and not p.is_symlink() and p.read_bytes()[:4] == b"\x7fELF")
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(real, folder / "libcuda.so.1.new")
-        (folder / "libcuda.so.1.new").rename(folder / "libcuda.so.1")
+        shutil.copy(real, folder / f"{file}.new")
+        (folder / f"{file}.new").rename(folder / file)
 
 
-def fetch(branch: str) -> pathlib.Path | None:
-    """A folder with libcuda.so.1 of this branch, or None, said aloud."""
+def fetch(branch: str, file: str = "libcuda.so.1") -> pathlib.Path | None:
+    """A folder with this file of this branch, or None, said aloud."""
     folder = wheels.home() / f"driver-{branch}"
-    if (folder / "libcuda.so.1").exists():
+    if (folder / file).exists():
         return folder
     if os.environ.get("HOLDUP_TEST_DRIVER") != "1":
-        skip_loudly(f"libcuda {branch} is not there: HOLDUP_TEST_DRIVER=1 (make test-abi) fetches it")
+        skip_loudly(f"{file} {branch} is not there: HOLDUP_TEST_DRIVER=1 (make test-abi) fetches it")
         return None
     try:
-        _unpack(branch, folder)
+        _unpack(branch, folder, file)
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
-        skip_loudly(f"libcuda {branch} cannot be fetched ({problem})")
+        skip_loudly(f"{file} {branch} cannot be fetched ({problem})")
         return None
     return folder
 
