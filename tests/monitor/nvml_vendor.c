@@ -48,6 +48,14 @@ static bool device_of(nvmlDevice_t h, device *out)
     return out->gpu >= 0 && out->gpu < gpus();
 }
 
+/* The kernel has another driver than this library comes from: line "- only CUDA". */
+static bool is_other(void)
+{
+    char only[32];
+
+    return scenario_text(whole, "only", only, sizeof only) == 0 && strcmp(only, HEADER_CUDA) != 0;
+}
+
 static nvmlReturn_t enter(const char *call, bool has_device, nvmlDevice_t h, device *d)
 {
     int code;
@@ -62,7 +70,8 @@ static nvmlReturn_t enter(const char *call, bool has_device, nvmlDevice_t h, dev
         scenario_complain(call, "not a device");
         return code ? (nvmlReturn_t)code : NVML_ERROR_INVALID_ARGUMENT;
     }
-    return (nvmlReturn_t)scenario_call(call, d->gpu);
+    code = scenario_call(call, d->gpu);
+    return code || !is_other() ? (nvmlReturn_t)code : NVML_ERROR_LIB_RM_VERSION_MISMATCH;
 }
 
 #define GUARD                                                               \
@@ -146,6 +155,8 @@ static nvmlReturn_t init(const char *call)
     GUARD;
     nvmlReturn_t code = (nvmlReturn_t)scenario_call(call, SYSTEM);
 
+    if (!code && is_other())
+        code = NVML_ERROR_LIB_RM_VERSION_MISMATCH;
     if (!code) {
         users++;
         home = getpid();
@@ -320,6 +331,23 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t h, nvmlPciInfo_t *pci)
     NUMBER(pci->pciSubSystemId, "nvmlDeviceGetPciInfo.pciSubSystemId");
     return NVML_SUCCESS;
 }
+
+#ifdef HAVE_nvmlDeviceGetPciInfoExt
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t h, nvmlPciInfoExt_t *pci)
+{
+    ENTER(nvmlDeviceGetPciInfoExt, true, h, pci);
+    if (pci->version != nvmlPciInfoExt_v1)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    code = (nvmlReturn_t)scenario_text(d, "nvmlDeviceGetPciInfo.busId", pci->busId, sizeof pci->busId);
+    if (code)
+        return code;
+    if (sscanf(pci->busId, "%x:%x:%x", &pci->domain, &pci->bus, &pci->device) != 3)
+        return NVML_ERROR_UNKNOWN;
+    NUMBER(pci->pciDeviceId, "nvmlDeviceGetPciInfo.pciDeviceId");
+    NUMBER(pci->pciSubSystemId, "nvmlDeviceGetPciInfo.pciSubSystemId");
+    return code;
+}
+#endif
 
 /* ---- what changes ------------------------------------------------------------------------------------------------- */
 
@@ -1022,8 +1050,12 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *get)
         scenario_complain("nvmlGpmMetricsGet", "samples that are no pair");
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    if (two->at_us - one->at_us < GPM_LEAST_US)
-        scenario_complain("nvmlGpmMetricsGet", "samples less than 100 ms apart");
+    if (two->at_us - one->at_us < GPM_LEAST_US) {
+        char why[64];
+
+        snprintf(why, sizeof why, "samples are %lld us apart, not 100000", two->at_us - one->at_us);
+        scenario_complain("nvmlGpmMetricsGet", why);
+    }
     code = (nvmlReturn_t)scenario_call("nvmlGpmMetricsGet of a GPU", one->d.gpu);
     for (unsigned i = 0; !code && i < get->numMetrics; i++)
         answer_metric(&get->metrics[i], one);

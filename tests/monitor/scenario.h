@@ -11,6 +11,7 @@
  *     fail * 15 gpu=1 every=1000 for=300           all calls of a GPU fail, in the first 300 ms of each second
  *     hang nvmlDeviceGetPowerUsage gpu=0           the call never returns
  *     event 3 1 8 79                               number (rising), GPU, type, data
+ *     - only 13.5                                  libraries by headers of other versions answer LIB_RM_VERSION_MISMATCH
  *
  * A number is a sum of terms: 61, ms and s (Unix time), calls (how often it was asked for), each with *FACTOR.  A value
  * that no line names is NOT_SUPPORTED.

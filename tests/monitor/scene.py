@@ -11,10 +11,11 @@ from tests.monitor.standin import DRIVERS, Header, Scenario
 
 ALL_LINKS = 0xffffffff
 MIB, KIB = 1 << 20, 1 << 10
-# bits of nvmlClocksThrottleReason..., and what they are called in a label
-REASONS = {"nvmlClocksThrottleReasonSwPowerCap": "sw_power_cap", "nvmlClocksThrottleReasonHwSlowdown": "hw_slowdown",
-           "nvmlClocksThrottleReasonSwThermalSlowdown": "sw_thermal", "nvmlClocksThrottleReasonHwThermalSlowdown": "hw_thermal",
-           "nvmlClocksThrottleReasonHwPowerBrakeSlowdown": "hw_power_brake"}
+# nvmlClocksEventReason..., or ...ThrottleReason... in older headers, and its label
+REASONS = {"GpuIdle": "idle", "ApplicationsClocksSetting": "application_clocks_setting", "SwPowerCap": "software_power_cap", "HwSlowdown": "hardware_slowdown",
+           "SyncBoost": "sync_boost_with_another_gpu", "SwThermalSlowdown": "software_thermal_slowdown", "HwThermalSlowdown": "hardware_thermal_slowdown",
+           "HwPowerBrakeSlowdown": "hardware_power_brake", "DisplayClockSetting": "display_clock_setting", "BoardLimit": "board_limit",
+           "Reliability": "reliability_limit"}
 GPM = {"GRAPHICS_UTIL": "graphics_active_ratio", "SM_UTIL": "sm_active_ratio", "SM_OCCUPANCY": "sm_occupancy_ratio", "ANY_TENSOR_UTIL": "tensor_active_ratio",
        "DRAM_BW_UTIL": "dram_active_ratio", "FP64_UTIL": "fp64_active_ratio", "FP32_UTIL": "fp32_active_ratio", "FP16_UTIL": "fp16_active_ratio",
        "PCIE_TX_PER_SEC": "pcie_transmit_bytes_per_second", "PCIE_RX_PER_SEC": "pcie_receive_bytes_per_second",
@@ -183,7 +184,9 @@ def _metrics() -> list[Metric]:
     for metric, name in GPM.items():
         add(name, of(f"gpm.NVML_GPM_METRIC_{metric}", MIB if "PER_SEC" in metric else 0.01), "nvmlGpmMetricsGet")
     for part in ("used", "total", "free", "reserved"):
-        add(f"memory_{part}_bytes", of(f"nvmlDeviceGetMemoryInfo.{part}"), "nvmlDeviceGetMemoryInfo_v2")
+        # version 1 counts what is reserved as used
+        add(f"memory_{part}_bytes", of(f"nvmlDeviceGetMemoryInfo.{part}"), "nvmlDeviceGetMemoryInfo_v2",
+            *(["nvmlDeviceGetMemoryInfo"] if part != "reserved" else []))
     add("power_watts", of("nvmlDeviceGetPowerUsage", 1e-3), "nvmlDeviceGetPowerUsage")
     add("power_instant_watts", of("field.NVML_FI_DEV_POWER_INSTANT", 1e-3), "NVML_FI_DEV_POWER_INSTANT")
     add("power_limit_watts", of("nvmlDeviceGetEnforcedPowerLimit", 1e-3), "nvmlDeviceGetEnforcedPowerLimit")
@@ -224,15 +227,15 @@ def _metrics() -> list[Metric]:
     add("recovery_action", of("field.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION"), "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION")
     add("persistence_mode", of("nvmlDeviceGetPersistenceMode"), "nvmlDeviceGetPersistenceMode")
     add("mig_mode", of("nvmlDeviceGetMigMode.currentMode"), "nvmlDeviceGetMigMode")
-    add("processes", lambda s, gpu: sum(s.has(gpu, f"compute.{i}") for i in range(100)), "nvmlDeviceGetComputeRunningProcesses_v3")
+    add("processes", lambda s, gpu: sum(s.has(gpu, f"compute.{i}") for i in range(100)), "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetComputeRunningProcesses")
     # the same nanoseconds by both of the calls that tell them
-    for policy, reason in (("POWER", "sw_power_cap"), ("SYNC_BOOST", "sync_boost"), ("BOARD_LIMIT", "board_limit"), ("LOW_UTILIZATION", "low_utilization"),
-                           ("RELIABILITY", "reliability")):
-        add("throttle_seconds_total", of(f"field.NVML_FI_DEV_PERF_POLICY_{policy}", 1e-9), f"NVML_FI_DEV_PERF_POLICY_{policy}", reason=reason)
+    for policy, reason in (("POWER", "SwPowerCap"), ("SYNC_BOOST", "SyncBoost"), ("BOARD_LIMIT", "BoardLimit"), ("RELIABILITY", "Reliability")):
+        add("throttle_seconds_total", of(f"field.NVML_FI_DEV_PERF_POLICY_{policy}", 1e-9), f"NVML_FI_DEV_PERF_POLICY_{policy}", reason=REASONS[reason])
     add("throttle_seconds_total", of("field.NVML_FI_DEV_PERF_POLICY_THERMAL", 1e-9), "NVML_FI_DEV_PERF_POLICY_THERMAL", reason="thermal")
-    for field, reason in (("SW_THERM", "sw_thermal"), ("HW_THERM", "hw_thermal"), ("HW_POWER_BRAKE", "hw_power_brake")):
+    for field, reason in (("SW_THERM", "SwThermalSlowdown"), ("HW_THERM", "HwThermalSlowdown"), ("HW_POWER_BRAKE", "HwPowerBrakeSlowdown")):
         add("throttle_seconds_total", of(f"field.NVML_FI_DEV_CLOCKS_EVENT_REASON_{field}_SLOWDOWN", 1e-9),
-            f"NVML_FI_DEV_CLOCKS_EVENT_REASON_{field}_SLOWDOWN", reason=reason)
+            f"NVML_FI_DEV_CLOCKS_EVENT_REASON_{field}_SLOWDOWN", reason=REASONS[reason])
     return rows
 
 

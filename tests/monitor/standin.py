@@ -6,6 +6,7 @@ import functools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -65,21 +66,23 @@ def _table(name: str, of: dict[str, int]) -> str:
     return f"static const struct {{\n    const char *name;\n    unsigned    number;\n}} {name}[] = {{\n{rows}}};\n"
 
 
-def build(cuda: str, out: pathlib.Path, without: tuple[str, ...] = ()) -> pathlib.Path:
-    """The library at `out`, which exports what this header declares but for `without`."""
+def build(cuda: str, out: pathlib.Path, without: tuple[str, ...] = (), also: tuple[pathlib.Path, ...] = ()) -> pathlib.Path:
+    """The library at `out`, which exports what this header declares but for `without`; `also` are sources that it needs for one of the vendor's programs."""
     h = header(cuda)
     with tempfile.TemporaryDirectory(prefix="holdup-nvml-") as name:
         scratch = pathlib.Path(name)
         (scratch / "names.h").write_text("".join(f"#define HAVE_{f}\n" for f in sorted(h.functions)) + _table("field_names", h.fields) +
                                          _table("metric_names", h.metrics))
         exported = "; ".join(sorted(h.functions - set(without)))
-        (scratch / "exported").write_text(f"{{ global: {exported}; nvmlErrorString; local: *; }};\n")
-        subprocess.run(["cc", "-D_GNU_SOURCE", "-DNVML_NO_UNVERSIONED_FUNC_DEFS", "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+        (scratch / "exported").write_text(f"{{ global: {exported}; nvmlErrorString; nvmlInternalGetExportTable; local: *; }};\n")
+        subprocess.run(["cc", "-D_GNU_SOURCE", f'-DHEADER_CUDA="{cuda}"', "-DNVML_NO_UNVERSIONED_FUNC_DEFS", "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
                         "-pthread", f"-I{scratch}", f"-isystem{h.folder}", f"-I{ROOT / 'tests/monitor'}", "-Wl,-soname,libnvidia-ml.so.1",
                         f"-Wl,--version-script={scratch / 'exported'}", "-o", scratch / "made.so",
-                        ROOT / "tests/monitor/nvml_vendor.c", ROOT / "tests/monitor/scenario.c"], check=True)
+                        ROOT / "tests/monitor/nvml_vendor.c", ROOT / "tests/monitor/scenario.c", *also], check=True)
         out.parent.mkdir(parents=True, exist_ok=True)
-        (scratch / "made.so").rename(out) if scratch.stat().st_dev == out.parent.stat().st_dev else out.write_bytes((scratch / "made.so").read_bytes())
+        new = out.with_suffix(".new")
+        shutil.copy(scratch / "made.so", new)
+        new.rename(out)     # never into a file that somebody has mapped
     return out
 
 
