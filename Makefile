@@ -15,7 +15,7 @@ help:
 	@echo 'make demo      build, and explain a training run that comes with the project (2 minutes on a fresh machine)'
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
-	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI and two of the driver, fetched (200 MB)'
+	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
@@ -69,7 +69,8 @@ test-tsan:
 	@scripts/test tsan
 
 test-abi: build
-	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_abi tests.test_cuda_door tests.test_cuda_second tests.test_cuda_real
+	@HOLDUP=$(BUILD)/holdup HOLDUP_TEST_ABI=all HOLDUP_TEST_DRIVER=1 python3 -m unittest tests.test_cuda_stand tests.test_cuda_abi tests.test_cuda_door tests.test_cuda_second tests.test_cuda_real \
+	    tests.test_monitor_standin tests.test_monitor_vendor
 
 # PyTorch as PyPI has it, in a place of its own; its suites find it there
 TORCH = $${XDG_CACHE_HOME:-$$HOME/.cache}/holdup/torch

@@ -15,10 +15,10 @@
 static void *library;
 
 /* A call by its name; what is not exported is FUNCTION_NOT_FOUND. */
-#define ASK(call, ...)                                                                     \
-    ({                                                                                     \
-        typeof(call) *call_ = (typeof(call) *)dlsym(library, #call); /* NOLINT */          \
-        call_ ? call_(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND;                        \
+#define ASK(call, ...)                                                            \
+    ({                                                                            \
+        typeof(call) *call_ = (typeof(call) *)dlsym(library, #call); /* NOLINT */ \
+        call_ ? call_(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND;               \
     })
 
 static bool is(const char *key, const char *name)
@@ -35,7 +35,8 @@ static nvmlReturn_t ask_metric(nvmlDevice_t d, unsigned id, double *out)
     get.version = NVML_GPM_METRICS_GET_VERSION;
     get.numMetrics = 1;
     get.metrics[0].metricId = id;
-    if (ASK(nvmlGpmSampleAlloc, &get.sample1) || ASK(nvmlGpmSampleAlloc, &get.sample2) || ASK(nvmlGpmSampleGet, d, get.sample1))
+    if (ASK(nvmlGpmSampleAlloc, &get.sample1) || ASK(nvmlGpmSampleAlloc, &get.sample2) ||
+        ASK(nvmlGpmSampleGet, d, get.sample1))
         return NVML_ERROR_UNKNOWN;
     nanosleep(&(struct timespec){.tv_nsec = 120000000}, NULL);
     code = ASK(nvmlGpmSampleGet, d, get.sample2);
@@ -73,7 +74,10 @@ static nvmlReturn_t ask(nvmlDevice_t d, const char *key, double *out)
         *out = is(key + 30, "gpu") ? use.gpu : use.memory;
     } else if (strncmp(key, "nvmlDeviceGetMemoryInfo.", 24) == 0) {
         code = ASK(nvmlDeviceGetMemoryInfo_v2, d, &memory);
-        *out = (double)(is(key + 24, "total") ? memory.total : is(key + 24, "used") ? memory.used : is(key + 24, "free") ? memory.free : memory.reserved);
+        *out = (double)(is(key + 24, "total")  ? memory.total
+                        : is(key + 24, "used") ? memory.used
+                        : is(key + 24, "free") ? memory.free
+                                               : memory.reserved);
     } else if (is(key, "nvmlDeviceGetPowerUsage")) {
         code = ASK(nvmlDeviceGetPowerUsage, d, &one);
         *out = one;
@@ -92,7 +96,8 @@ static nvmlReturn_t ask(nvmlDevice_t d, const char *key, double *out)
     } else if (is(key, "processes")) { /* the size first, then with some room, as long as it is too small */
         nvmlProcessInfo_t *infos = NULL;
 
-        for (unsigned room = 0; (code = ASK(nvmlDeviceGetComputeRunningProcesses_v3, d, &room, infos)) == NVML_ERROR_INSUFFICIENT_SIZE;) {
+        for (unsigned room = 0;
+             (code = ASK(nvmlDeviceGetComputeRunningProcesses_v3, d, &room, infos)) == NVML_ERROR_INSUFFICIENT_SIZE;) {
             free(infos);
             infos = malloc(room * sizeof *infos);
             *out = room;

@@ -78,51 +78,51 @@ static nvmlReturn_t enter(const char *call, bool has_device, nvmlDevice_t h, dev
     pthread_mutex_t *guard __attribute__((cleanup(leave), unused)) = &lock; \
     pthread_mutex_lock(&lock)
 
-#define ENTER(call, has, h, any)                   \
-    GUARD;                                         \
-    device       d;                                \
+#define ENTER(call, has, h, any)                      \
+    GUARD;                                            \
+    device       d;                                   \
     nvmlReturn_t code = enter(#call, (has), (h), &d); \
-    if (!code && !(any))                           \
-        code = NVML_ERROR_INVALID_ARGUMENT;        \
-    if (code)                                      \
-        return code
+    if (!code && !(any))                              \
+        code = NVML_ERROR_INVALID_ARGUMENT;           \
+    if (code)                                         \
+    return code
 
 #define WHOLE(v) ((v) < 0 ? (unsigned long long)(long long)(v) : (unsigned long long)(v))
 
 /* Sets code, and the place or rubbish. */
-#define NUMBER(place, key)                                        \
-    do {                                                          \
-        long double v_ = 0;                                       \
-        const int   c_ = scenario_number(d, (key), &v_);          \
-        if (c_)                                                   \
-            memset(&(place), 0x7e, sizeof(place));                \
-        else                                                      \
-            (place) = (typeof(place))WHOLE(v_);                   \
-        code = code ? code : (nvmlReturn_t)c_;                    \
+#define NUMBER(place, key)                               \
+    do {                                                 \
+        long double v_ = 0;                              \
+        const int   c_ = scenario_number(d, (key), &v_); \
+        if (c_)                                          \
+            memset(&(place), 0x7e, sizeof(place));       \
+        else                                             \
+            (place) = (typeof(place))WHOLE(v_);          \
+        code = code ? code : (nvmlReturn_t)c_;           \
     } while (0)
 
-#define GET(call, key, type)                        \
-    nvmlReturn_t call(nvmlDevice_t h, type *out)    \
-    {                                               \
-        ENTER(call, true, h, out);                  \
-        NUMBER(*out, key);                          \
-        return code;                                \
+#define GET(call, key, type)                     \
+    nvmlReturn_t call(nvmlDevice_t h, type *out) \
+    {                                            \
+        ENTER(call, true, h, out);               \
+        NUMBER(*out, key);                       \
+        return code;                             \
     }
-#define GET_TWO(call, key, type, first, second)               \
-    nvmlReturn_t call(nvmlDevice_t h, type *one, type *two)   \
-    {                                                         \
-        ENTER(call, true, h, one);                            \
-        NUMBER(*one, key "." first);                          \
-        if (two)                                              \
-            NUMBER(*two, key "." second);                     \
-        return code;                                          \
+#define GET_TWO(call, key, type, first, second)             \
+    nvmlReturn_t call(nvmlDevice_t h, type *one, type *two) \
+    {                                                       \
+        ENTER(call, true, h, one);                          \
+        NUMBER(*one, key "." first);                        \
+        if (two)                                            \
+            NUMBER(*two, key "." second);                   \
+        return code;                                        \
     }
-#define GET_TEXT(call, key)                                                       \
-    nvmlReturn_t call(nvmlDevice_t h, char *out, unsigned int length)             \
-    {                                                                             \
-        ENTER(call, true, h, out);                                                \
-        memset(out, 0x7e, length);                                                \
-        return (nvmlReturn_t)scenario_text(d, key, out, length);                  \
+#define GET_TEXT(call, key)                                           \
+    nvmlReturn_t call(nvmlDevice_t h, char *out, unsigned int length) \
+    {                                                                 \
+        ENTER(call, true, h, out);                                    \
+        memset(out, 0x7e, length);                                    \
+        return (nvmlReturn_t)scenario_text(d, key, out, length);      \
     }
 /* Of an argument that the header names; the key is made of both. */
 #define GET_BY(call, key, by, names, type)                       \
@@ -134,14 +134,14 @@ static nvmlReturn_t enter(const char *call, bool has_device, nvmlDevice_t h, dev
         NUMBER(*out, name);                                      \
         return code;                                             \
     }
-#define GET_LINK(call, key, type)                                \
+#define GET_LINK(call, key, type)                                    \
     nvmlReturn_t call(nvmlDevice_t h, unsigned int which, type *out) \
-    {                                                            \
-        char name[160];                                          \
-        ENTER(call, true, h, out);                               \
-        snprintf(name, sizeof name, "%s.%u", key, which);        \
-        NUMBER(*out, name);                                      \
-        return code;                                             \
+    {                                                                \
+        char name[160];                                              \
+        ENTER(call, true, h, out);                                   \
+        snprintf(name, sizeof name, "%s.%u", key, which);            \
+        NUMBER(*out, name);                                          \
+        return code;                                                 \
     }
 
 #define NAME(constant) \
@@ -204,7 +204,8 @@ static nvmlReturn_t system_text(const char *call, const char *key, char *out, un
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
-    return users ? system_text("nvmlSystemGetDriverVersion", "nvmlSystemGetDriverVersion", version, length) : NVML_ERROR_UNINITIALIZED;
+    return users ? system_text("nvmlSystemGetDriverVersion", "nvmlSystemGetDriverVersion", version, length)
+                 : NVML_ERROR_UNINITIALIZED;
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
@@ -212,12 +213,12 @@ nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
     return system_text("nvmlSystemGetNVMLVersion", "nvmlSystemGetNVMLVersion", version, length);
 }
 
-#define GET_SYSTEM(call, key, type)         \
-    nvmlReturn_t call(type *out)            \
-    {                                       \
-        ENTER(call, false, NULL, out);      \
-        NUMBER(*out, key);                  \
-        return code;                        \
+#define GET_SYSTEM(call, key, type)    \
+    nvmlReturn_t call(type *out)       \
+    {                                  \
+        ENTER(call, false, NULL, out); \
+        NUMBER(*out, key);             \
+        return code;                   \
     }
 
 GET_SYSTEM(nvmlSystemGetCudaDriverVersion, "nvmlSystemGetCudaDriverVersion", int)
@@ -381,7 +382,8 @@ static const char *clock_name(nvmlClockType_t type)
 GET_BY(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", nvmlClockType_t, clock_name, unsigned int)
 GET_BY(nvmlDeviceGetMaxClockInfo, "nvmlDeviceGetMaxClockInfo", nvmlClockType_t, clock_name, unsigned int)
 GET_BY(nvmlDeviceGetApplicationsClock, "nvmlDeviceGetApplicationsClock", nvmlClockType_t, clock_name, unsigned int)
-GET_BY(nvmlDeviceGetDefaultApplicationsClock, "nvmlDeviceGetDefaultApplicationsClock", nvmlClockType_t, clock_name, unsigned int)
+GET_BY(nvmlDeviceGetDefaultApplicationsClock, "nvmlDeviceGetDefaultApplicationsClock", nvmlClockType_t, clock_name,
+       unsigned int)
 GET_BY(nvmlDeviceGetMaxCustomerBoostClock, "nvmlDeviceGetMaxCustomerBoostClock", nvmlClockType_t, clock_name, unsigned int)
 GET(nvmlDeviceGetPerformanceState, "nvmlDeviceGetPerformanceState", nvmlPstates_t)
 GET(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksEventReasons", unsigned long long)
@@ -424,7 +426,8 @@ GET(nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", unsigned
 GET(nvmlDeviceGetPowerManagementLimit, "nvmlDeviceGetPowerManagementLimit", unsigned int)
 GET(nvmlDeviceGetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit", unsigned int)
 GET(nvmlDeviceGetPowerManagementMode, "nvmlDeviceGetPowerManagementMode", nvmlEnableState_t)
-GET_TWO(nvmlDeviceGetPowerManagementLimitConstraints, "nvmlDeviceGetPowerManagementLimitConstraints", unsigned int, "minLimit", "maxLimit")
+GET_TWO(nvmlDeviceGetPowerManagementLimitConstraints, "nvmlDeviceGetPowerManagementLimitConstraints", unsigned int,
+        "minLimit", "maxLimit")
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t h, nvmlTemperatureSensors_t sensor, unsigned int *out)
 {
@@ -469,7 +472,8 @@ static const char *threshold_name(nvmlTemperatureThresholds_t type)
     }
 }
 
-GET_BY(nvmlDeviceGetTemperatureThreshold, "nvmlDeviceGetTemperatureThreshold", nvmlTemperatureThresholds_t, threshold_name, unsigned int)
+GET_BY(nvmlDeviceGetTemperatureThreshold, "nvmlDeviceGetTemperatureThreshold", nvmlTemperatureThresholds_t, threshold_name,
+       unsigned int)
 GET(nvmlDeviceGetFanSpeed, "nvmlDeviceGetFanSpeed.0", unsigned int)
 GET(nvmlDeviceGetNumFans, "nvmlDeviceGetNumFans", unsigned int)
 GET_LINK(nvmlDeviceGetFanSpeed_v2, "nvmlDeviceGetFanSpeed", unsigned int)
@@ -520,7 +524,8 @@ static void ecc_key(char *key, size_t n, const char *call, nvmlMemoryErrorType_t
              counter == NVML_VOLATILE_ECC ? "VOLATILE" : "AGGREGATE");
 }
 
-nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t h, nvmlMemoryErrorType_t error, nvmlEccCounterType_t counter, unsigned long long *out)
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t h, nvmlMemoryErrorType_t error, nvmlEccCounterType_t counter,
+                                         unsigned long long *out)
 {
     char key[160];
 
@@ -565,7 +570,8 @@ nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t h, nvmlEccSramErrorSta
 }
 #endif
 
-nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t h, unsigned int *corr, unsigned int *unc, unsigned int *pending, unsigned int *failed)
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t h, unsigned int *corr, unsigned int *unc, unsigned int *pending,
+                                       unsigned int *failed)
 {
     ENTER(nvmlDeviceGetRemappedRows, true, h, corr && unc && pending && failed);
     NUMBER(*corr, "nvmlDeviceGetRemappedRows.corrRows");
@@ -580,8 +586,9 @@ static nvmlReturn_t retired(device d, nvmlPageRetirementCause_t cause, unsigned 
     const unsigned room = *count;
     nvmlReturn_t   code = NVML_SUCCESS;
 
-    NUMBER(*count, cause == NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR ? "nvmlDeviceGetRetiredPages.DOUBLE_BIT"
-                                                                            : "nvmlDeviceGetRetiredPages.MULTIPLE_SINGLE_BIT");
+    NUMBER(*count, cause == NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR
+                       ? "nvmlDeviceGetRetiredPages.DOUBLE_BIT"
+                       : "nvmlDeviceGetRetiredPages.MULTIPLE_SINGLE_BIT");
     if (!code && room < *count)
         return NVML_ERROR_INSUFFICIENT_SIZE;
     for (unsigned i = 0; !code && addresses && i < *count; i++)
@@ -589,14 +596,15 @@ static nvmlReturn_t retired(device d, nvmlPageRetirementCause_t cause, unsigned 
     return code;
 }
 
-nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t h, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses)
+nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t h, nvmlPageRetirementCause_t cause, unsigned int *count,
+                                       unsigned long long *addresses)
 {
     ENTER(nvmlDeviceGetRetiredPages, true, h, count);
     return retired(d, cause, count, addresses);
 }
 
-nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t h, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses,
-                                          unsigned long long *times)
+nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t h, nvmlPageRetirementCause_t cause, unsigned int *count,
+                                          unsigned long long *addresses, unsigned long long *times)
 {
     ENTER(nvmlDeviceGetRetiredPages_v2, true, h, count);
     code = retired(d, cause, count, addresses);
@@ -620,7 +628,9 @@ GET(nvmlDeviceGetGpuMaxPcieLinkGeneration, "nvmlDeviceGetGpuMaxPcieLinkGeneratio
 
 static const char *pcie_name(nvmlPcieUtilCounter_t type)
 {
-    return type == NVML_PCIE_UTIL_TX_BYTES ? "NVML_PCIE_UTIL_TX_BYTES" : type == NVML_PCIE_UTIL_RX_BYTES ? "NVML_PCIE_UTIL_RX_BYTES" : "unknown";
+    return type == NVML_PCIE_UTIL_TX_BYTES   ? "NVML_PCIE_UTIL_TX_BYTES"
+           : type == NVML_PCIE_UTIL_RX_BYTES ? "NVML_PCIE_UTIL_RX_BYTES"
+                                             : "unknown";
 }
 
 GET_BY(nvmlDeviceGetPcieThroughput, "nvmlDeviceGetPcieThroughput", nvmlPcieUtilCounter_t, pcie_name, unsigned int)
@@ -641,7 +651,8 @@ static const char *link_error_name(nvmlNvLinkErrorCounter_t type)
     }
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t h, unsigned int link, nvmlNvLinkErrorCounter_t type, unsigned long long *out)
+nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t h, unsigned int link, nvmlNvLinkErrorCounter_t type,
+                                             unsigned long long *out)
 {
     char key[160];
 
@@ -768,8 +779,8 @@ static const char *sample_name(nvmlSamplingType_t type)
 }
 
 /* Ten a second, of the last two seconds; they all hold the number of the scenario. */
-nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t h, nvmlSamplingType_t type, unsigned long long last, nvmlValueType_t *kind, unsigned int *count,
-                                  nvmlSample_t *samples)
+nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t h, nvmlSamplingType_t type, unsigned long long last, nvmlValueType_t *kind,
+                                  unsigned int *count, nvmlSample_t *samples)
 {
     const unsigned long long now = (unsigned long long)scenario_now_us() / 100000 * 100000;
     char                     key[160];
@@ -813,7 +824,8 @@ static process *list(device d, const char *kind, unsigned *n)
         process p = {.gi = 0xffffffff, .ci = 0xffffffff};
 
         snprintf(key, sizeof key, "%s.%u", kind, i);
-        if (scenario_text(d, key, text, sizeof text) != 0 || sscanf(text, "%u %llu %u %u", &p.pid, &p.used, &p.gi, &p.ci) < 2)
+        if (scenario_text(d, key, text, sizeof text) != 0 ||
+            sscanf(text, "%u %llu %u %u", &p.pid, &p.used, &p.gi, &p.ci) < 2)
             break;
         all[(*n)++] = p;
     }
@@ -833,26 +845,26 @@ static process *list(device d, const char *kind, unsigned *n)
 }
 
 /* Answers the size if there is no room.  A MIG device has lines of its own. */
-#define PROCESSES(call, kind, type, put)                                        \
-    nvmlReturn_t call(nvmlDevice_t h, unsigned int *count, type *infos)         \
-    {                                                                           \
-        unsigned n;                                                             \
-        ENTER(call, true, h, count && (infos || !*count));                      \
-        const process *p = list(d, kind, &n);                                   \
-        const unsigned room = *count;                                           \
-        *count = n;                                                             \
-        if (room < n)                                                           \
-            return NVML_ERROR_INSUFFICIENT_SIZE;                                \
-        for (unsigned i = 0; i < n; i++) {                                      \
-            memset(&infos[i], 0x7e, sizeof infos[i]);                           \
-            infos[i].pid = p[i].pid;                                            \
-            infos[i].usedGpuMemory = p[i].used;                                 \
-            put                                                                 \
-        }                                                                       \
-        return NVML_SUCCESS;                                                    \
+#define PROCESSES(call, kind, type, put)                                \
+    nvmlReturn_t call(nvmlDevice_t h, unsigned int *count, type *infos) \
+    {                                                                   \
+        unsigned n;                                                     \
+        ENTER(call, true, h, count && (infos || !*count));              \
+        const process *p = list(d, kind, &n);                           \
+        const unsigned room = *count;                                   \
+        *count = n;                                                     \
+        if (room < n)                                                   \
+            return NVML_ERROR_INSUFFICIENT_SIZE;                        \
+        for (unsigned i = 0; i < n; i++) {                              \
+            memset(&infos[i], 0x7e, sizeof infos[i]);                   \
+            infos[i].pid = p[i].pid;                                    \
+            infos[i].usedGpuMemory = p[i].used;                         \
+            put                                                         \
+        }                                                               \
+        return NVML_SUCCESS;                                            \
     }
-#define PUT_INSTANCES                       \
-    infos[i].gpuInstanceId = p[i].gi;       \
+#define PUT_INSTANCES                 \
+    infos[i].gpuInstanceId = p[i].gi; \
     infos[i].computeInstanceId = p[i].ci;
 
 PROCESSES(nvmlDeviceGetComputeRunningProcesses, "compute", nvmlProcessInfo_v1_t, )
@@ -871,10 +883,12 @@ static bool busy(device d, unsigned i, unsigned v[5])
     char key[64], text[TEXT_MOST];
 
     snprintf(key, sizeof key, "utilization.%u", i);
-    return scenario_text(d, key, text, sizeof text) == 0 && sscanf(text, "%u %u %u %u %u", &v[0], &v[1], &v[2], &v[3], &v[4]) == 5;
+    return scenario_text(d, key, text, sizeof text) == 0 &&
+           sscanf(text, "%u %u %u %u %u", &v[0], &v[1], &v[2], &v[3], &v[4]) == 5;
 }
 
-nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t h, nvmlProcessUtilizationSample_t *out, unsigned int *count, unsigned long long last)
+nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t h, nvmlProcessUtilizationSample_t *out, unsigned int *count,
+                                             unsigned long long last)
 {
     unsigned n = 0, v[5];
 
@@ -912,8 +926,12 @@ nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t h, nvmlProcesses
     }
     out->processSamplesCount = n;
     for (unsigned i = 0; i < n && busy(d, i, v); i++)
-        out->procUtilArray[i] = (nvmlProcessUtilizationInfo_v1_t){
-            .timeStamp = (unsigned long long)scenario_now_us(), .pid = v[0], .smUtil = v[1], .memUtil = v[2], .encUtil = v[3], .decUtil = v[4]};
+        out->procUtilArray[i] = (nvmlProcessUtilizationInfo_v1_t){.timeStamp = (unsigned long long)scenario_now_us(),
+                                                                  .pid = v[0],
+                                                                  .smUtil = v[1],
+                                                                  .memUtil = v[2],
+                                                                  .encUtil = v[3],
+                                                                  .decUtil = v[4]};
     return n ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
 #endif
@@ -938,7 +956,8 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t h, unsigned int in
     if (index >= MIG_MOST)
         return NVML_ERROR_INVALID_ARGUMENT;
     *out = handle_of((device){d.gpu, (int)index});
-    return d.mig == NO_MIG && scenario_has((device){d.gpu, (int)index}, "nvmlDeviceGetUUID") ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+    return d.mig == NO_MIG && scenario_has((device){d.gpu, (int)index}, "nvmlDeviceGetUUID") ? NVML_SUCCESS
+                                                                                             : NVML_ERROR_NOT_FOUND;
 }
 
 nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t h, nvmlDevice_t *out)

@@ -62,7 +62,7 @@ class Case(unittest.TestCase):
         return {**kept, "HOLDUP_TEST_NVML": str(self.folder / "scenario"), "HOLDUP_TEST_NVML_LOG": str(self.log)}
 
     def once(self, *words: str, check_log: bool = True) -> list[exposition.Series]:
-        done = subprocess.run([EXE, "monitor", "--once", "--nvml", self.library, *words], capture_output=True, env=self.environment(), timeout=120,
+        done = subprocess.run([EXE, "monitor", "--once", "--period", "0.2", "--nvml", self.library, *words], capture_output=True, env=self.environment(), timeout=120,
                               check=False, cwd=ROOT)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.said = done.stderr.decode()

@@ -105,8 +105,9 @@ static void read_rule(char *at, bool hangs)
     *r = (rule){.code = hangs ? -1 : 0, .gpu = EVERY_GPU, .from = 1, .to = ~0ull};
     snprintf(r->call, sizeof r->call, "%s", word);
     while ((word = strtok_r(NULL, " ", &save)))
-        if (sscanf(word, "gpu=%ld", &r->gpu) != 1 && sscanf(word, "from=%llu", &r->from) != 1 && sscanf(word, "to=%llu", &r->to) != 1 &&
-            sscanf(word, "every=%llu", &r->every_ms) != 1 && sscanf(word, "for=%llu", &r->for_ms) != 1)
+        if (sscanf(word, "gpu=%ld", &r->gpu) != 1 && sscanf(word, "from=%llu", &r->from) != 1 &&
+            sscanf(word, "to=%llu", &r->to) != 1 && sscanf(word, "every=%llu", &r->every_ms) != 1 &&
+            sscanf(word, "for=%llu", &r->for_ms) != 1)
             r->code = atoi(word);
     now.n_rules++;
 }
@@ -169,6 +170,15 @@ static void read_line(char *at)
     now.n++;
 }
 
+/* Also when the library is unloaded: what it leaves behind would look like a leak of its user. */
+__attribute__((destructor)) static void forget(void)
+{
+    free(now.text);
+    free(now.lines);
+    free(now.events);
+    now = (typeof(now)){0};
+}
+
 static void read_again(void)
 {
     const char *path = getenv("HOLDUP_TEST_NVML");
@@ -178,11 +188,10 @@ static void read_again(void)
     size_t      count = 1;
 
     if (!path || stat(path, &info) != 0 ||
-        (info.st_ino == now.file && info.st_mtim.tv_sec == now.changed.tv_sec && info.st_mtim.tv_nsec == now.changed.tv_nsec))
+        (info.st_ino == now.file && info.st_mtim.tv_sec == now.changed.tv_sec &&
+         info.st_mtim.tv_nsec == now.changed.tv_nsec))
         return;
-    free(now.text);
-    free(now.lines);
-    free(now.events);
+    forget();
     now = (typeof(now)){.file = info.st_ino, .changed = info.st_mtim, .text = calloc(1, (size_t)info.st_size + 1)};
     from = open(path, O_RDONLY | O_CLOEXEC);
     if (from >= 0 && now.text)
@@ -207,8 +216,8 @@ static void read_again(void)
 
 static line *find(device d, const char *key)
 {
-    const line  want = {.d = d, .key = (char *)key};
-    size_t      low = 0, high = now.n;
+    const line want = {.d = d, .key = (char *)key};
+    size_t     low = 0, high = now.n;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
@@ -306,8 +315,8 @@ static bool is_call(const char *name, const char *call)
 {
     const size_t n = strlen(name);
 
-    return strcmp(name, "*") == 0 ||
-           (strncmp(name, call, n) == 0 && (!call[n] || (call[n] == '_' && call[n + 1] == 'v') || (call[n] == 'V' && !call[n + 1])));
+    return strcmp(name, "*") == 0 || (strncmp(name, call, n) == 0 && (!call[n] || (call[n] == '_' && call[n + 1] == 'v') ||
+                                                                      (call[n] == 'V' && !call[n + 1])));
 }
 
 static unsigned long long count(const char *call)
@@ -332,7 +341,8 @@ int scenario_call(const char *call, long gpu)
         const rule *r = &now.rules[i];
 
         if (!is_call(r->call, call) || (r->gpu != EVERY_GPU && r->gpu != gpu) || n < r->from || n > r->to ||
-            (r->every_ms && ms % r->every_ms >= r->for_ms) || (strcmp(r->call, "*") == 0 && r->gpu != EVERY_GPU && gpu == SYSTEM))
+            (r->every_ms && ms % r->every_ms >= r->for_ms) ||
+            (strcmp(r->call, "*") == 0 && r->gpu != EVERY_GPU && gpu == SYSTEM))
             continue;
         while (r->code < 0)
             pause();

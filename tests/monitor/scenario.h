@@ -32,8 +32,8 @@ typedef struct {
 } device;
 
 /* 0, or the code that the call or the value answers. */
-int scenario_number(device d, const char *key, long double *out);
-int scenario_text(device d, const char *key, char *out, size_t n); /* 7: longer than n */
+int  scenario_number(device d, const char *key, long double *out);
+int  scenario_text(device d, const char *key, char *out, size_t n); /* 7: longer than n */
 bool scenario_has(device d, const char *key);
 
 /* Counts a call, and hangs or answers a code if the scenario says so.  Reads the scenario again if it changed. */
