@@ -163,20 +163,35 @@ class Values(run.Case):
                        for n in (65535, 4294967295, 4294967.295, 4294967295e6, wide, wide * 1e-3, 1e298, 1e300))]
             self.assertEqual(bad, [])
             self.assertEqual(exposition.value(found, "holdup_gpu_up", gpu=str(gpu), uuid=scene.uuid(gpu)), 1)
-            self.assertEqual(self.wrong(found, s, gpu, lambda m, gpu=gpu: any(self.comes_from(m, key) for key in rubbish)), [])
+        # all that other calls told
+        healthy = self.play_again()
+        for key in rubbish:
+            drop(healthy, 0, key if key.startswith(("field.", "gpm.")) else key.split(".")[0], None)
+        others = [m for m in scene.METRICS if told(healthy, 0, m)]
+        self.assertGreater(len(others), 30)
+        for gpu in range(3):
+            self.assertEqual(self.wrong(found, s, gpu, of=others), [])
 
-    def comes_from(self, metric: scene.Metric, key: str) -> bool:
-        """Is its value told by this key, or by a key of the same call that fails with it?"""
-        probe = standin.Scenario(self.folder / "unused")
-        whole = self.play_again()
-        probe.lines = {k: v for k, v in whole.lines.items() if k[1] != key}
-        return not told(probe, 0, metric)
+    def test_links(self) -> None:
+        """NVLink 5 counts bytes by link: the sum of all."""
+        s = self.play()
+        for way, field in (("TX", "XMIT"), ("RX", "RCV")):
+            s.drop(1, f"field.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_{way}", f"field.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_{way}/{scene.ALL_LINKS}")
+            for link in range(18):
+                s.set(1, f"field.NVML_FI_DEV_NVLINK_COUNT_{field}_BYTES/{link}", 10 ** 12 + 1000 * link + len(way + field))
+        s.write()
+        found = self.once()
+        for name, field in (("transmit", "XMIT"), ("receive", "RCV")):
+            want = sum(s.number(1, f"field.NVML_FI_DEV_NVLINK_COUNT_{field}_BYTES/{link}") for link in range(18))
+            self.assertEqual(exposition.value(found, f"holdup_gpu_nvlink_{name}_bytes_total", gpu="1", uuid=scene.uuid(1)), want)
+        self.assertEqual([w for w in self.wrong(found, s, 1, lambda m: not told(s, 1, m)) if "holdup_gpu_nvlink_" not in w], [])
 
     def test_processes(self) -> None:
         """A list that grows between the call for its size and the call for it; 4096 processes; none."""
         s = self.play()
         s.drop(2, "compute")
         s.set(0, "compute.grow", 5)
+        s.set(0, "compute.first", 2_000_000)
         s.set(1, "compute.many", 4096)
         s.set(1, "compute.first", 3_000_000)
         s.write()
@@ -407,6 +422,40 @@ class Faults(run.Case):
                 self.until(lambda f: self.up(f, 0) == 1 and exposition.value(f, "holdup_gpu_power_watts", gpu="0", uuid=scene.uuid(0)), "it is back")
         self.check_log()
 
+    def test_hang_at_end(self) -> None:
+        """The driver goes, and even the call that lets go of it does not return."""
+        s = self.healthy()
+        self.serve(FULL_PERIOD)
+        self.until(lambda f: self.up(f, 0) == 1, "GPU 0 is up")
+        s.rules = ["hang nvmlShutdown", "fail * 9"]
+        s.write()
+        self.until(lambda f: not [x for x in f if x.name == "holdup_gpu_power_watts"], "its series are gone")
+        s.rules = []
+        s.write()
+        self.until(lambda f: self.up(f, 0) == 1 and exposition.value(f, "holdup_gpu_power_watts", gpu="0", uuid=scene.uuid(0)), "it is back")
+
+    def test_driver_later(self) -> None:
+        """The driver is loaded after the monitor began."""
+        s = self.healthy()
+        s.rules = ["fail nvmlInit 9", "fail nvmlInitWithFlags 9"]
+        s.write()
+        self.serve(FULL_PERIOD)
+        self.until(lambda f: list(exposition.named(f, "holdup_monitor_problem")), "it says why")
+        s.rules = []
+        s.write()
+        found = self.until(lambda f: all(self.up(f, gpu) == 1 for gpu in range(3)), "all GPUs are up")
+        self.assertEqual([f for f in exposition.named(found, "holdup_monitor_problem") if f.labels["source"] == "nvidia"], [])
+
+    def test_no_events(self) -> None:
+        """Whatever becomes of events, the numbers are there."""
+        s = self.play()
+        for rules in (["fail nvmlEventSetCreate 3"], ["fail nvmlDeviceRegisterEvents 4"], ["fail nvmlEventSetWait 999"], ["fail nvmlEventSetWait 15"]):
+            s.rules = rules
+            s.write()
+            found = self.once()
+            for gpu in range(3):
+                self.assertEqual(self.wrong(found, s, gpu), [], rules)
+
     def test_hang_at_start(self) -> None:
         s = self.healthy()
         s.rules = ["hang nvmlInit", "hang nvmlInitWithFlags"]
@@ -523,6 +572,20 @@ class Hostile(run.Case):
             self.assertEqual(models[str(gpu)], name)
         self.assertRegex(models[str(len(self.NAMES))], "^bad \ufffd+ end$")
         self.promtool(done.stdout)
+
+    def test_no_names(self) -> None:
+        """Texts that are empty, and a GPU that does not say which it is."""
+        s = self.play()
+        s.set(0, "nvmlDeviceGetName", "")
+        s.set(1, "nvmlDeviceGetUUID", "")
+        s.drop(2, "nvmlDeviceGetName", "nvmlDeviceGetMinorNumber", "nvmlDeviceGetPciInfo", "nvmlDeviceGetSerial")
+        s.set("-", "nvmlSystemGetDriverVersion", "")
+        s.write()
+        found = self.once()
+        self.assertEqual(exposition.value(found, "holdup_gpu_power_watts", gpu="0", uuid=scene.uuid(0)), s.number(0, "nvmlDeviceGetPowerUsage") / 1000)
+        self.assertEqual(exposition.value(found, "holdup_gpu_power_watts", gpu="2", uuid=scene.uuid(2)), s.number(2, "nvmlDeviceGetPowerUsage") / 1000)
+        info, = (f for f in found if f.name == "holdup_gpu_info" and f.labels.get("uuid") == scene.uuid(2))
+        self.assertNotIn("minor", info.labels)
 
     def test_same_uuid(self) -> None:
         s = self.play()

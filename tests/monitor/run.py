@@ -114,10 +114,11 @@ class Case(unittest.TestCase):
         """Does this header have what the metric is told by?"""
         return any(need in self.functions or need in self.header.fields for need in metric.needs)
 
-    def wrong(self, found: list[exposition.Series], s: standin.Scenario, gpu: int, absent: Callable[[scene.Metric], bool] = lambda _: False) -> list[str]:
-        """What differs from the scenario, of all metrics of this GPU."""
+    def wrong(self, found: list[exposition.Series], s: standin.Scenario, gpu: int, absent: Callable[[scene.Metric], bool] = lambda _: False,
+              of: list[scene.Metric] = scene.METRICS) -> list[str]:
+        """What differs from the scenario, of these metrics of this GPU."""
         said = []
-        for metric in scene.METRICS:
+        for metric in of:
             rows = list(exposition.named(found, metric.name, gpu=str(gpu), uuid=scene.uuid(gpu), gi="", **metric.labels))
             want = metric.value(s, gpu) if self.has(metric) and not absent(metric) else None
             if len(rows) != (want is not None) or (rows and not scene.close(rows[0].value, want)):

@@ -12,10 +12,10 @@ from tests.monitor.standin import DRIVERS, Header, Scenario
 ALL_LINKS = 0xffffffff
 MIB, KIB = 1 << 20, 1 << 10
 # nvmlClocksEventReason..., or ...ThrottleReason... in older headers, and its label
-REASONS = {"GpuIdle": "idle", "ApplicationsClocksSetting": "application_clocks_setting", "SwPowerCap": "software_power_cap", "HwSlowdown": "hardware_slowdown",
-           "SyncBoost": "sync_boost_with_another_gpu", "SwThermalSlowdown": "software_thermal_slowdown", "HwThermalSlowdown": "hardware_thermal_slowdown",
-           "HwPowerBrakeSlowdown": "hardware_power_brake", "DisplayClockSetting": "display_clock_setting", "BoardLimit": "board_limit",
-           "Reliability": "reliability_limit"}
+REASONS = {"GpuIdle": "idle", "ApplicationsClocksSetting": "application clocks setting", "SwPowerCap": "software power cap", "HwSlowdown": "hardware slowdown",
+           "SyncBoost": "sync boost with another GPU", "SwThermalSlowdown": "software thermal slowdown", "HwThermalSlowdown": "hardware thermal slowdown",
+           "HwPowerBrakeSlowdown": "hardware power brake", "DisplayClockSetting": "display clock setting", "BoardLimit": "board limit",
+           "Reliability": "reliability limit"}
 GPM = {"GRAPHICS_UTIL": "graphics_active_ratio", "SM_UTIL": "sm_active_ratio", "SM_OCCUPANCY": "sm_occupancy_ratio", "ANY_TENSOR_UTIL": "tensor_active_ratio",
        "DRAM_BW_UTIL": "dram_active_ratio", "FP64_UTIL": "fp64_active_ratio", "FP32_UTIL": "fp32_active_ratio", "FP16_UTIL": "fp16_active_ratio",
        "PCIE_TX_PER_SEC": "pcie_transmit_bytes_per_second", "PCIE_RX_PER_SEC": "pcie_receive_bytes_per_second",
@@ -232,7 +232,7 @@ def _metrics() -> list[Metric]:
     # the same nanoseconds by both of the calls that tell them
     for policy, reason in (("POWER", "SwPowerCap"), ("SYNC_BOOST", "SyncBoost"), ("BOARD_LIMIT", "BoardLimit"), ("RELIABILITY", "Reliability")):
         add("throttle_seconds_total", of(f"field.NVML_FI_DEV_PERF_POLICY_{policy}", 1e-9), f"NVML_FI_DEV_PERF_POLICY_{policy}", reason=REASONS[reason])
-    add("throttle_seconds_total", of("field.NVML_FI_DEV_PERF_POLICY_THERMAL", 1e-9), "NVML_FI_DEV_PERF_POLICY_THERMAL", reason="thermal")
+    add("throttle_seconds_total", of("field.NVML_FI_DEV_PERF_POLICY_THERMAL", 1e-9), "NVML_FI_DEV_PERF_POLICY_THERMAL", reason="thermal limit")
     for field, reason in (("SW_THERM", "SwThermalSlowdown"), ("HW_THERM", "HwThermalSlowdown"), ("HW_POWER_BRAKE", "HwPowerBrakeSlowdown")):
         add("throttle_seconds_total", of(f"field.NVML_FI_DEV_CLOCKS_EVENT_REASON_{field}_SLOWDOWN", 1e-9),
             f"NVML_FI_DEV_CLOCKS_EVENT_REASON_{field}_SLOWDOWN", reason=REASONS[reason])
