@@ -422,6 +422,37 @@ class Faults(run.Case):
                 self.until(lambda f: self.up(f, 0) == 1 and exposition.value(f, "holdup_gpu_power_watts", gpu="0", uuid=scene.uuid(0)), "it is back")
         self.check_log()
 
+    def test_end(self) -> None:
+        """Told to end, or killed: none of its samplers is left, nor one that is inside of a call."""
+        for rules, kill in (([], False), (["hang nvmlDeviceGetPowerUsage"], False), ([], True)):
+            with self.subTest(rules=rules, kill=kill):
+                s = self.healthy()
+                self.serve(FULL_PERIOD)
+                self.until(lambda f: self.up(f, 0) == 1, "GPU 0 is up")
+                samplers = run.children(self.process.pid)
+                self.assertIn("holdup-gpu", samplers)
+                s.rules = rules
+                s.write()
+                if rules:
+                    self.until(lambda f: not [x for x in f if x.name == "holdup_gpu_power_watts"], "it hangs")
+                samplers = {**samplers, **run.children(self.process.pid)}
+                if kill:
+                    self.process.kill()
+                    self.process.wait(30)
+                else:
+                    run.stop(self.process)
+                    self.assertEqual(self.process.returncode, 0)
+                self.wait(lambda samplers=samplers: not [pid for name, pid in samplers.items() if self.is_sampler(pid, name)], "they end")
+
+    @staticmethod
+    def is_sampler(pid: int, name: str) -> bool:
+        """And neither another process by now, nor one that nobody has waited for."""
+        try:
+            status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        except OSError:
+            return False
+        return f"Name:\t{name}\n" in status and "State:\tZ" not in status
+
     def test_hang_at_end(self) -> None:
         """The driver goes, and even the call that lets go of it does not return."""
         s = self.healthy()
@@ -687,6 +718,33 @@ class Real(run.Case):
             for column, name, yes in (("retired_pages.pending", "retired_pages_pending", "Yes"), ("mig.mode.current", "mig_mode", "Enabled"),
                                       ("persistence_mode", "persistence_mode", "Enabled")):
                 self.assertEqual(exposition.value(found, f"holdup_gpu_{name}", gpu=str(gpu), uuid=said["uuid"]), float(said[column] == yes), column)
+
+    def test_gpu(self) -> None:
+        """A real GPU and its own nvidia-smi: what does not change is the same; what changes is there."""
+        smi = shutil.which("nvidia-smi")
+        fixed = {column: row for column, row in self.QUERY.items() if column in (
+            "memory.total", "power.default_limit", "power.min_limit", "power.max_limit", "clocks.max.sm", "clocks.max.mem", "pcie.link.width.max")}
+        columns = ["uuid", "name", "driver_version", "mig.mode.current", *fixed]
+        done = subprocess.run([smi, f"--query-gpu={','.join(columns)}", "--format=csv,noheader,nounits"], capture_output=True, text=True, timeout=60,
+                              check=False) if smi else None
+        if not done or done.returncode != 0:
+            skip_loudly("no NVIDIA GPU: the monitor was not compared with a real driver")
+            raise unittest.SkipTest("no GPU")
+        answer = subprocess.run([EXE, "monitor", "--once"], capture_output=True, timeout=120, check=True, cwd=ROOT)
+        found = exposition.parse(answer.stdout)
+        for line in done.stdout.splitlines():
+            said = dict(zip(columns, line.split(", "), strict=True))
+            info, = (f for f in found if f.name == "holdup_gpu_info" and f.labels["uuid"] == said["uuid"])
+            self.assertEqual((info.labels["model"], info.labels["driver"]), (said["name"], said["driver_version"]))
+            mine = {f.name: f.value for f in found if f.labels.get("uuid") == said["uuid"]}
+            self.assertEqual(mine["holdup_gpu_up"], 1)
+            for column, (name, factor) in fixed.items():
+                if said[column].replace(".", "").isdigit():
+                    self.assertLessEqual(abs(mine[f"holdup_gpu_{name}"] * factor - float(said[column])), 1 if "memory" in column else 0.01, column)
+            for name in ("power_watts", "temperature_celsius", "sm_clock_hertz", "memory_used_bytes", "energy_joules_total"):
+                self.assertGreater(mine[f"holdup_gpu_{name}"], 0, name)
+            if said["mig.mode.current"] != "Enabled":
+                self.assertIn("holdup_gpu_utilization_ratio", mine)
 
     def test_no_driver(self) -> None:
         """The real library where no driver is loaded: one sentence, and no device node that was not there before."""
