@@ -25,7 +25,7 @@ FULL_PERIOD = "0.05"
 
 
 def load_tests(_loader, tests, _pattern):
-    """The library has threads and a fork between it and the program, and no sanitizer."""
+    """Processes are killed here, which is nothing for a leak checker."""
     return unittest.TestSuite() if SANITIZED else tests
 
 
@@ -293,7 +293,7 @@ class Divided(run.Case):
 
 class Faults(run.Case):
     def healthy(self) -> standin.Scenario:
-        """Three GPUs; the power of each, in mW, is the Unix time in ms of the call, modulo 10^9."""
+        """Three GPUs; the energy of each, in J, is the Unix time of the call."""
         s = self.play()
         for gpu in range(3):
             s.set(gpu, "nvmlDeviceGetTotalEnergyConsumption", "ms")

@@ -21,10 +21,10 @@ VERSIONS = {**{cuda: ("nvidia-nvml-dev-cu12", version) for cuda, version in (
             **{cuda: ("nvidia-nvml-dev", version) for cuda, version in (
                 ("13.0", "13.0.87"), ("13.1", "13.1.115"), ("13.2", "13.2.86"), ("13.3", "13.3.29"), ("13.4", "13.4.92"), ("13.5", "13.5.37"))}}
 ALWAYS = ("12.0", "13.5")
-# the branch of the driver that came with it
+# a driver of the branch that came with it; from 13.3 on, one between those that are known
 DRIVERS = {"12.0": "525.147.05", "12.1": "530.41.03", "12.2": "535.261.03", "12.3": "545.29.06", "12.4": "550.163.01", "12.5": "555.58.02", "12.6": "560.35.05",
            "12.8": "570.195.03", "12.9": "575.64.05", "13.0": "580.95.05", "13.1": "590.48.01", "13.2": "595.10.01", "13.3": "600.12.01", "13.4": "605.11.01",
-           "13.5": "610.20.01"}
+           "13.5": "615.20.01"}
 # what a driver of branch 450 does not have of what the header of 12.0 declares
 AFTER_450 = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3",
              "nvmlDeviceGetGraphicsRunningProcesses_v2", "nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2",
