@@ -13,7 +13,7 @@ import unittest
 
 from tests.cuda import driver
 from tests.monitor import exposition, run, scene, standin
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.program import EXE, ROOT, skip_loudly
 
 # of a GPU, beside what scene.METRICS has
 OTHERS = {"holdup_gpu_info", "holdup_gpu_up", "holdup_gpu_clock_event_reason", "holdup_gpu_fabric_healthy"}
@@ -22,11 +22,6 @@ IDENTITY = ("nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetPciInfo", "n
 XID = 8                     # nvmlEventTypeXidCriticalError
 LOST = (15, 16)             # GPU_IS_LOST, RESET_REQUIRED
 FULL_PERIOD = "0.05"
-
-
-def load_tests(_loader, tests, _pattern):
-    """Processes are killed here, which is nothing for a leak checker."""
-    return unittest.TestSuite() if SANITIZED else tests
 
 
 def calls(s: standin.Scenario, gpu: int) -> list[str]:

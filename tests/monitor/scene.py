@@ -213,7 +213,7 @@ def _metrics() -> list[Metric]:
     add("pcie_link_generation_max", of("nvmlDeviceGetMaxPcieLinkGeneration"), "nvmlDeviceGetMaxPcieLinkGeneration")
     add("pcie_link_width", of("nvmlDeviceGetCurrPcieLinkWidth"), "nvmlDeviceGetCurrPcieLinkWidth")
     add("pcie_link_width_max", of("nvmlDeviceGetMaxPcieLinkWidth"), "nvmlDeviceGetMaxPcieLinkWidth")
-    add("fabric_state", of("nvmlDeviceGetGpuFabricInfo.state"), "nvmlDeviceGetGpuFabricInfoV")
+    add("fabric_state", of("nvmlDeviceGetGpuFabricInfo.state"), "nvmlDeviceGetGpuFabricInfoV", "nvmlDeviceGetGpuFabricInfo")
     for kind in ("corrected", "uncorrected"):
         add("ecc_errors_total", of(f"nvmlDeviceGetTotalEccErrors.{kind.upper()}.VOLATILE"), "nvmlDeviceGetTotalEccErrors", type=kind)
         add("ecc_errors_lifetime_total", of(f"nvmlDeviceGetTotalEccErrors.{kind.upper()}.AGGREGATE"), "nvmlDeviceGetTotalEccErrors", type=kind)
