@@ -76,6 +76,20 @@ class Values(run.Case):
         self.assertEqual(self.wrong(found, s, 1), [])
         self.assertEqual(exposition.value(found, "holdup_gpu_memory_used_bytes", gpu="2"), 30_000_000_002 + 500_000_002)
 
+    def test_other_branches(self) -> None:
+        """A driver that is newer than all headers, or that does not say which it is: a field that may mean something else is left out, the rest is there."""
+        for cuda in standin.ALWAYS:
+            s = self.play(cuda)
+            for version in ("999.10.01", "5", "unknown", "-3.7"):
+                s.set("-", "nvmlSystemGetDriverVersion", version)
+                s.write()
+                found = self.once()
+                for gpu in range(3):
+                    wrong = self.wrong(found, s, gpu)
+                    self.assertEqual([w for w in wrong if ": []," not in w], [], version)
+                    self.assertEqual([w for w in wrong if ": []," in w and not any(part in w for part in (
+                        "pcie_transmit", "pcie_receive", "throttle", "recovery_action", "power_instant", "nvlink"))], [], version)
+
     def test_reasons(self) -> None:
         """Each bit alone is its reason, whose number does not depend on the header."""
         for cuda in standin.ALWAYS:
