@@ -29,6 +29,7 @@ static bool is_per_link(uint32_t number)
     return number == 138 || number == 139;
 }
 
+/* False: it has no type that we know, or all of its bits, which drivers say where they do not know. */
 static bool number_of(const field_value *v, hu_nvml_field_value *out)
 {
     out->is_wide = v->type == LONG || v->type == U64 || v->type == I64;
@@ -38,11 +39,11 @@ static bool number_of(const field_value *v, hu_nvml_field_value *out)
         return true;
     case U32:
         out->value = v->value.u32;
-        return true;
+        return v->value.u32 != UINT32_MAX;
     case LONG:
     case U64:
         out->value = (double)v->value.u64;
-        return true;
+        return v->value.u64 != UINT64_MAX;
     case I64:
         out->value = (double)v->value.i64;
         return true;

@@ -22,8 +22,8 @@ enum { HU_NEWEST_BRANCH = 615 }; /* of the driver of API 13.5: what a later one 
     F(POWER_INSTANT, 186, 535, 0)                /* mW */                                      \
     F(NVLINK_SENT, 138, 0, 0)                    /* KiB, all links */                          \
     F(NVLINK_RECEIVED, 139, 0, 0)                                                              \
-    F(PCIE_SENT, 197, 560, 0)                    /* bytes */                                   \
-    F(PCIE_RECEIVED, 198, 560, 0)                                                              \
+    F(PCIE_SENT, 197, 555, 0)                    /* bytes */                                   \
+    F(PCIE_RECEIVED, 198, 555, 0)                                                              \
     F(NVLINK_FLIT_ERRORS, 38, 0, 0)              /* counts, all links */                       \
     F(NVLINK_DATA_ERRORS, 45, 0, 0)                                                            \
     F(NVLINK_REPLAYS, 52, 0, 0)                                                                \

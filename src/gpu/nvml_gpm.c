@@ -3,6 +3,7 @@
 #include "gpu/nvml_gpm.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "gpu/nvml_calls.h"
 
@@ -17,6 +18,14 @@ static const struct {
 #undef G
 };
 _Static_assert((int)HU_NVML_GPM_COUNT <= (int)PERFORMANCE_MOST, "all in one call");
+
+static int64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
 
 static bool is_supported(const hu_nvml *n, const hu_nvml_device *d, int *code)
 {
@@ -92,7 +101,7 @@ hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_inst
     g->sample[1] = oldest;
     if (g->at_ns && age < OLDEST_NS * INT64_C(1000000000))
         *code = compare(n, g);
-    g->at_ns = now_ns;
+    g->at_ns = clock_ns(); /* not the look's: looks begin with other GPUs, and the call may take its time */
     return hu_nvml_class_of(*code) == HU_NVML_LOST ? HU_NVML_LOST : HU_NVML_OK;
 }
 

@@ -35,7 +35,7 @@ typedef enum {
 /* Begin with zeros, and end with hu_nvml_gpm_close() before the library is closed. */
 typedef struct {
     void    *sample[2]; /* the one before, and the last */
-    int64_t  at_ns;     /* of the last one; 0: none */
+    int64_t  at_ns;     /* when there was the last one, at the latest; 0: none */
     uint32_t has;       /* bits of `value` */
     double   value[HU_NVML_GPM_COUNT];
     bool     is_denied;
@@ -45,7 +45,8 @@ enum { HU_NVML_GPM_LEAST_NS = 100000000 }; /* between two samples: the driver's 
 
 /*
  * Takes a sample of a GPU, or of a GPU instance of it (-1: none), where the last one is HU_NVML_GPM_LEAST_NS old, and works
- * out what happened between the two; before that the values stay.  `now_ns` is of a clock that does not jump.
+ * out what happened between the two; before that the values stay.  `now_ns` is CLOCK_MONOTONIC
+ * and not later than the call.
  */
 hu_nvml_class hu_nvml_gpm_look(hu_nvml *n, const hu_nvml_device *d, int gpu_instance, hu_nvml_gpm *g, int64_t now_ns,
                                int *code);

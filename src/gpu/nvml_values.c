@@ -9,14 +9,14 @@ enum { ROWS_MOST = 1 << 20, RETIRED_MOST = 1 << 20, LINK_MOST = 64 };
 
 typedef int64_t answers[HU_NVML_ANSWERS];
 
-/* A call that fills one unsigned number. */
+/* A call that fills one unsigned number, of which no bit is 0 where a driver does not know it. */
 static int one(int (*call)(void *device, unsigned *out), void *device, int64_t *answer)
 {
     unsigned  value = 0;
     const int rc = call ? call(device, &value) : FUNCTION_NOT_FOUND;
 
     *answer = value;
-    return rc;
+    return rc == SUCCESS && value == UINT32_MAX ? UNKNOWN : rc;
 }
 
 static int get_use(hu_nvml *n, void *device, answers a)
@@ -54,7 +54,7 @@ static int clock_of(int (*call)(void *device, unsigned which, unsigned *mhz), vo
     const int rc = call ? call(device, which, &mhz) : FUNCTION_NOT_FOUND;
 
     *answer = mhz;
-    return rc;
+    return rc == SUCCESS && mhz == UINT32_MAX ? UNKNOWN : rc;
 }
 
 static int get_sm_clock(hu_nvml *n, void *device, answers a)
@@ -226,20 +226,31 @@ static int get_persistence(hu_nvml *n, void *device, answers a)
     return flag(n->persistence, device, a);
 }
 
+static int link_value(int (*call)(void *device, unsigned *out), void *device, int64_t *answer)
+{
+    const int rc = one(call, device, answer);
+
+    return rc == SUCCESS && *answer > LINK_MOST ? UNKNOWN : rc;
+}
+
 static int get_pcie_generation(hu_nvml *n, void *device, answers a)
 {
-    const int rc = one(n->pcie_generation, device, &a[0]);
+    return link_value(n->pcie_generation, device, a);
+}
 
-    return rc == SUCCESS ? one(n->pcie_most_generation, device, &a[1]) : rc;
+static int get_pcie_generation_most(hu_nvml *n, void *device, answers a)
+{
+    return link_value(n->pcie_most_generation, device, a);
 }
 
 static int get_pcie_width(hu_nvml *n, void *device, answers a)
 {
-    int rc = one(n->pcie_width, device, &a[0]);
+    return link_value(n->pcie_width, device, a);
+}
 
-    if (rc == SUCCESS)
-        rc = one(n->pcie_most_width, device, &a[1]);
-    return rc == SUCCESS && (a[0] > LINK_MOST || a[1] > LINK_MOST) ? UNKNOWN : rc;
+static int get_pcie_width_most(hu_nvml *n, void *device, answers a)
+{
+    return link_value(n->pcie_most_width, device, a);
 }
 
 static int get_pcie_replays(hu_nvml *n, void *device, answers a)
@@ -301,7 +312,9 @@ static int (*const asks[])(hu_nvml *n, void *device, answers a) = {
     [HU_NVML_ASK_PAGES_PENDING] = get_pages_pending,
     [HU_NVML_ASK_PERSISTENCE] = get_persistence,
     [HU_NVML_ASK_PCIE_GENERATION] = get_pcie_generation,
+    [HU_NVML_ASK_PCIE_GENERATION_MOST] = get_pcie_generation_most,
     [HU_NVML_ASK_PCIE_WIDTH] = get_pcie_width,
+    [HU_NVML_ASK_PCIE_WIDTH_MOST] = get_pcie_width_most,
     [HU_NVML_ASK_PCIE_REPLAYS] = get_pcie_replays,
     [HU_NVML_ASK_MIG] = get_mig,
     [HU_NVML_ASK_FABRIC] = get_fabric,

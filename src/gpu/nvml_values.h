@@ -31,8 +31,10 @@ enum { HU_NVML_ANSWERS = 4 };
     Q(PAGES)           /* retired pages: of single-bit errors, of double-bit errors */ \
     Q(PAGES_PENDING)   /* 0, 1 */                                              \
     Q(PERSISTENCE)     /* 0, 1 */                                              \
-    Q(PCIE_GENERATION) /* now, most */                                         \
-    Q(PCIE_WIDTH)      /* lanes: now, most */                                  \
+    Q(PCIE_GENERATION)                                                         \
+    Q(PCIE_GENERATION_MOST)                                                    \
+    Q(PCIE_WIDTH)      /* lanes */                                             \
+    Q(PCIE_WIDTH_MOST)                                                         \
     Q(PCIE_REPLAYS)    /* count */                                             \
     Q(MIG)             /* is it divided: 0, 1 */                               \
     Q(FABRIC)          /* state (HU_FABRIC_...), NVML's code, summary of its health (0 not known) */

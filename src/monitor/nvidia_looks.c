@@ -377,14 +377,14 @@ static void put_limits(hu_nvidia *s, hu_nv_gpu *g)
         put(&g->slow, g, HU_METRIC_GPU_POWER_MIN, (double)a[0] * milli);
         put(&g->slow, g, HU_METRIC_GPU_POWER_MAX, (double)a[1] * milli);
     }
-    if (ask(s, g, HU_NVML_ASK_PCIE_GENERATION, a)) {
+    if (ask(s, g, HU_NVML_ASK_PCIE_GENERATION, a))
         put(&g->slow, g, HU_METRIC_GPU_PCIE_GENERATION, (double)a[0]);
-        put(&g->slow, g, HU_METRIC_GPU_PCIE_GENERATION_MAX, (double)a[1]);
-    }
-    if (ask(s, g, HU_NVML_ASK_PCIE_WIDTH, a)) {
+    if (ask(s, g, HU_NVML_ASK_PCIE_GENERATION_MOST, a))
+        put(&g->slow, g, HU_METRIC_GPU_PCIE_GENERATION_MAX, (double)a[0]);
+    if (ask(s, g, HU_NVML_ASK_PCIE_WIDTH, a))
         put(&g->slow, g, HU_METRIC_GPU_PCIE_WIDTH, (double)a[0]);
-        put(&g->slow, g, HU_METRIC_GPU_PCIE_WIDTH_MAX, (double)a[1]);
-    }
+    if (ask(s, g, HU_NVML_ASK_PCIE_WIDTH_MOST, a))
+        put(&g->slow, g, HU_METRIC_GPU_PCIE_WIDTH_MAX, (double)a[0]);
     if (ask(s, g, HU_NVML_ASK_PCIE_REPLAYS, a))
         put(&g->slow, g, HU_METRIC_GPU_PCIE_REPLAYS, (double)a[0]);
     if (ask(s, g, HU_NVML_ASK_PERSISTENCE, a))
