@@ -25,7 +25,7 @@ LIMIT_S = 1500
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
 # They mostly wait, for other programs: one after the other, beside the rest.
-WAITING = ("test_trace_command", "test_launchers")
+WAITING = ("test_trace_command", "test_launchers", "test_monitor_vendor")
 # They measure times, so they have the machine to themselves, last.
 ALONE = ("test_perf", "test_recorded")
 
