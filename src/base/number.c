@@ -3,7 +3,12 @@
  */
 #include "base/number.h"
 
+#include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     bool     negative;
@@ -266,4 +271,81 @@ size_t hu_format_f64(char *out, double value, bool is_float)
     n = hu_format_fixed(out, value / pow(10, exponent), 9);
     out[n++] = 'e';
     return n + hu_format_i64(out + n, exponent);
+}
+
+enum { DIGITS_EXACT = 15, DIGITS_MOST = 17 }; /* that a double keeps; that tell it from all others */
+
+/*
+ * Digits of a number without its point, and the power of ten of the first one.  printf's own point, whatever it is, is passed
+ * over, and the text is read back by a C locale, so that the host's plays no part.
+ */
+static int shortest_digits(double positive, char digits[DIGITS_MOST + 1], int *power)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char           text[HU_NUMBER_BYTES];
+    int            n = positive < DBL_MIN ? 1 : DIGITS_EXACT;
+
+    for (;; n++) {
+        const char *e;
+
+        snprintf(text, sizeof text, "%.*e", n - 1, positive);
+        if (n > 1)
+            text[1] = '.';
+        if (n == DIGITS_MOST || strtod_l(text, NULL, plain) == positive) {
+            e = strchr(text, 'e');
+            digits[0] = text[0];
+            if (n > 1)
+                memcpy(digits + 1, text + 2, (size_t)n - 1);
+            *power = 0;
+            for (const char *p = e + 2; *p; p++)
+                *power = 10 * *power + (*p - '0');
+            *power = e[1] == '-' ? -*power : *power;
+            break;
+        }
+    }
+    if (plain)
+        freelocale(plain);
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
+    return n;
+}
+
+size_t hu_format_shortest(char *out, double value)
+{
+    enum { LEAST_POWER = -5, MOST_POWER = 17 }; /* in plain digits */
+    char   digits[DIGITS_MOST + 1];
+    size_t n = 0;
+    int    count, power;
+
+    if (!isfinite(value))
+        return hu_format_fixed(out, value, 0);
+    if (signbit(value))
+        out[n++] = '-';
+    if (value == 0) {
+        out[n++] = '0';
+        out[n] = '\0';
+        return n;
+    }
+    count = shortest_digits(fabs(value), digits, &power);
+    if (power < LEAST_POWER || power >= MOST_POWER) {
+        out[n++] = digits[0];
+        if (count > 1)
+            out[n++] = '.';
+        for (int i = 1; i < count; i++)
+            out[n++] = digits[i];
+        return n + (size_t)snprintf(out + n, HU_NUMBER_BYTES - n, "e%c%02d", power < 0 ? '-' : '+', abs(power));
+    }
+    if (power < 0) {
+        out[n++] = '0';
+        out[n++] = '.';
+        for (int i = power + 1; i < 0; i++)
+            out[n++] = '0';
+    }
+    for (int i = 0; i < count || i <= power; i++) {
+        out[n++] = i < count ? digits[i] : '0';
+        if (i == power && i + 1 < count)
+            out[n++] = '.';
+    }
+    out[n] = '\0';
+    return n;
 }

@@ -42,4 +42,10 @@ size_t hu_format_fixed(char *out, double value, int decimals);
  */
 size_t hu_format_f64(char *out, double value, bool is_float);
 
+/*
+ * The shortest decimal text that any correct reader turns into `value` again: 15 to 17 digits, fewer for subnormals; with
+ * an exponent where plain digits would be long ("1e+21", "2.5e-07").  "-" for NaN and infinities.
+ */
+size_t hu_format_shortest(char *out, double value);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_number.c - decimal text and integers. */
+#include <float.h>
 #include <math.h>
 
 #include "base/number.h"
@@ -88,6 +89,46 @@ static void reals_are_close(void **state)
     assert_false(hu_parse_f64(HU_STR("inf"), &value));
 }
 
+static void shortest_text_gives_the_double_back(void **state)
+{
+    static const struct {
+        double      value;
+        const char *text;
+        /* clang-format off */
+    } rows[] = {
+        {0, "0"}, {-0.0, "-0"}, {1, "1"}, {-1, "-1"}, {10, "10"}, {100, "100"}, {0.1, "0.1"}, {0.25, "0.25"}, {-2.5, "-2.5"},
+        {1795473876.123456, "1795473876.123456"}, {1e9, "1000000000"}, {9007199254740993.0, "9007199254740992"},
+        {123456789012345678.0, "1.2345678901234568e+17"}, {1e17, "1e+17"}, {1e16, "10000000000000000"}, {1e-5, "0.00001"},
+        {2.5e-7, "2.5e-07"}, {0.1 + 0.2, "0.30000000000000004"}, {1.0 / 3, "0.3333333333333333"}, {1e308, "1e+308"},
+        {5e-324, "5e-324"}, {DBL_MAX, "1.7976931348623157e+308"}, {DBL_MIN, "2.2250738585072014e-308"}, {63.72, "63.72"},
+        {NAN, "-"}, {INFINITY, "-"},
+    };
+    /* clang-format on */
+    uint64_t seed = 7;
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(rows); i++) {
+        char text[HU_NUMBER_BYTES];
+
+        assert_int_equal(hu_format_shortest(text, rows[i].value), strlen(rows[i].text));
+        assert_string_equal(text, rows[i].text);
+    }
+    for (int i = 0; i < 200000; i++) {
+        char   text[HU_NUMBER_BYTES];
+        double value, back;
+        size_t n;
+
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        memcpy(&value, &seed, sizeof value);
+        if (!isfinite(value))
+            continue;
+        n = hu_format_shortest(text, value);
+        assert_int_equal(n, strlen(text));
+        back = strtod(text, NULL);
+        assert_memory_equal(&back, &value, sizeof back);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +137,7 @@ int main(void)
         cmocka_unit_test(integers_stop_at_their_limits),
         cmocka_unit_test(fixed_text_rounds_and_knows_nan),
         cmocka_unit_test(reals_are_close),
+        cmocka_unit_test(shortest_text_gives_the_double_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
