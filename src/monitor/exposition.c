@@ -6,11 +6,11 @@
  */
 #include "monitor/exposition.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/str.h"
+#include "monitor/dcgm_names.h"
 
 typedef struct {
     hu_reading *at;
@@ -26,79 +26,25 @@ const char *hu_text_type(hu_text_format format)
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static void put_bytes(hu_text *t, const char *bytes, size_t n)
-{
-    if (!t->text)
-        return;
-    if (t->n + n + 1 > t->room) {
-        const size_t room = (t->n + n + 1) * 2;
-        char        *text = realloc(t->text, room);
-
-        if (!text) {
-            free(t->text);
-            t->text = NULL;
-            return;
-        }
-        t->text = text;
-        t->room = room;
-    }
-    memcpy(t->text + t->n, bytes, n);
-    t->n += n;
-    t->text[t->n] = '\0';
-}
-
-static void put_word(hu_text *t, const char *word)
-{
-    put_bytes(t, word, strlen(word));
-}
-
-/* A label's value, or (without quotes) a help: what would end it or the line is escaped. */
-static void put_escaped(hu_text *t, const char *value, bool quotes)
-{
-    while (*value) {
-        const size_t n = strcspn(value, quotes ? "\\\n\"" : "\\\n");
-
-        put_bytes(t, value, n);
-        value += n;
-        if (!*value)
-            break;
-        put_word(t, *value == '\n' ? "\\n" : *value == '\\' ? "\\\\" : "\\\"");
-        value++;
-    }
-}
-
-static void put_number(hu_text *t, double value)
-{
-    char number[HU_NUMBER_BYTES];
-
-    if (value >= -9e15 && value <= 9e15 && value == (double)(int64_t)value)
-        hu_format_i64(number, (int64_t)value);
-    else
-        hu_format_f64(number, value, false);
-    put_word(t, number);
-}
-
 static void put_series(hu_text *t, const hu_reading *r)
 {
     const char *separator = "{";
 
-    put_word(t, hu_metric_rows[r->metric].name);
+    hu_text_word(t, hu_metric_rows[r->metric].name);
     for (size_t i = 0; i < r->n; i++) {
         size_t      n;
         const char *key = hu_metric_label(r->metric, i, &n);
 
-        if (!r->label[i][0])
-            continue;
-        put_word(t, separator);
-        put_bytes(t, key, n);
-        put_word(t, "=\"");
-        put_escaped(t, r->label[i], true);
-        put_word(t, "\"");
-        separator = ",";
+        hu_text_label(t, &separator, key, n, r->label[i]);
     }
-    put_word(t, separator[0] == ',' ? "} " : " ");
-    put_number(t, r->value);
-    put_word(t, "\n");
+    hu_text_value(t, separator, r->value);
+}
+
+static void put_about(hu_text *t, const char *what, const char *name, size_t n)
+{
+    hu_text_word(t, what);
+    hu_text_bytes(t, name, n);
+    hu_text_word(t, " ");
 }
 
 static void put_family(hu_text *t, hu_metric m, hu_text_format format)
@@ -114,33 +60,35 @@ static void put_family(hu_text *t, hu_metric m, hu_text_format format)
         n -= strlen("_total");
     if (is_open && row->type == HU_METRIC_INFO)
         n -= strlen("_info");
-    put_word(t, "# HELP ");
-    put_bytes(t, row->name, n);
-    put_word(t, " ");
-    put_escaped(t, row->help, is_open);
-    put_word(t, "\n# TYPE ");
-    put_bytes(t, row->name, n);
-    put_word(t, " ");
-    put_word(t, !is_open && row->type == HU_METRIC_INFO ? "gauge" : types[row->type]);
-    put_word(t, "\n");
+    put_about(t, "# HELP ", row->name, n);
+    hu_text_escaped(t, row->help, is_open);
+    put_about(t, "\n# TYPE ", row->name, n);
+    hu_text_word(t, !is_open && row->type == HU_METRIC_INFO ? "gauge" : types[row->type]);
     if (is_open && row->unit[0]) {
-        put_word(t, "# UNIT ");
-        put_bytes(t, row->name, n);
-        put_word(t, " ");
-        put_word(t, row->unit);
-        put_word(t, "\n");
+        put_about(t, "\n# UNIT ", row->name, n);
+        hu_text_word(t, row->unit);
     }
+    hu_text_word(t, "\n");
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void gather(gathered *g, const hu_readings *r)
+/* What neither format can say, or what is not this page's to say. */
+static bool is_left_out(const hu_reading *r, const hu_text_how *how)
+{
+    const hu_metric_row *row = &hu_metric_rows[r->metric];
+
+    return (row->type == HU_METRIC_COUNTER && r->value < 0) ||
+           (how->is_guest && hu_str_starts(hu_str_of(row->name), HU_STR("process_")));
+}
+
+static void gather(gathered *g, const hu_readings *r, const hu_text_how *how)
 {
     size_t at = 0;
 
     for (;;) {
         if (g->n == g->room) {
-            const size_t room = g->room ? 2 * g->room : 1024;
+            const size_t room = g->room ? 2 * g->room : 256;
             hu_reading  *more = realloc(g->at, room * sizeof *more);
 
             if (!more) {
@@ -152,14 +100,14 @@ static void gather(gathered *g, const hu_readings *r)
         }
         if (!hu_readings_next(r, &at, &g->at[g->n]))
             return;
-        g->n++;
+        if (!is_left_out(&g->at[g->n], how))
+            g->n++;
     }
 }
 
-static int compare(const void *a, const void *b)
+/* Numbers in labels in their order: GPU 2 comes before GPU 10. */
+static int compare_labels(const hu_reading *x, const hu_reading *y)
 {
-    const hu_reading *x = a, *y = b;
-
     if (x->metric != y->metric)
         return x->metric < y->metric ? -1 : 1;
     for (size_t i = 0; i < x->n; i++) {
@@ -171,56 +119,71 @@ static int compare(const void *a, const void *b)
     return 0;
 }
 
-typedef struct {
-    hu_text       *text;
-    hu_text_format format;
-    bool           has_failed;
-} writing;
-
-static void write_all(void *context, const hu_held *held, size_t n)
+static int compare(const void *a, const void *b)
 {
-    writing *w = context;
-    gathered g = {0};
+    const hu_reading *x = a, *y = b;
+    const int         by = compare_labels(x, y);
 
-    for (size_t i = 0; i < n; i++)
-        gather(&g, held[i].readings);
-    if (g.n)
-        qsort(g.at, g.n, sizeof *g.at, compare);
-    for (size_t i = 0; i < g.n; i++) {
-        if (i > 0 && compare(&g.at[i - 1], &g.at[i]) == 0)
-            continue;
-        if (i == 0 || g.at[i].metric != g.at[i - 1].metric)
-            put_family(w->text, g.at[i].metric, w->format);
-        put_series(w->text, &g.at[i]);
-    }
-    if (w->format == HU_TEXT_OPENMETRICS)
-        put_word(w->text, "# EOF\n");
-    w->has_failed = g.has_failed || !w->text->text;
-    free(g.at);
+    return by ? by : (x->value > y->value) - (x->value < y->value);
 }
 
-hu_text *hu_text_new(hu_keeper *k, hu_text_format format)
+static void drop_twins(gathered *g)
 {
-    hu_text *t = calloc(1, sizeof *t);
-    writing  w = {.text = t, .format = format};
+    size_t n = 0;
 
-    if (!t)
-        return NULL;
-    t->holders = 1;
-    t->room = 16 << 10;
-    t->text = malloc(t->room);
-    t->version = hu_keeper_version(k);
-    hu_keeper_read(k, write_all, &w);
-    if (!w.has_failed)
+    for (size_t i = 0; i < g->n; i++)
+        if (n == 0 || compare_labels(&g->at[n - 1], &g->at[i]) != 0)
+            g->at[n++] = g->at[i];
+    g->n = n;
+}
+
+hu_text *hu_text_of(const hu_held *held, size_t n, const hu_text_how *how)
+{
+    hu_text *t = hu_text_empty();
+    gathered g = {.has_failed = !t};
+
+    for (size_t i = 0; i < n && !g.has_failed; i++)
+        gather(&g, held[i].readings, how);
+    if (g.n)
+        qsort(g.at, g.n, sizeof *g.at, compare);
+    drop_twins(&g);
+    for (size_t i = 0; i < g.n && !g.has_failed; i++) {
+        if (how->names == HU_NAMES_DCGM && hu_dcgm_has(g.at[i].metric))
+            continue;
+        if (i == 0 || g.at[i].metric != g.at[i - 1].metric)
+            put_family(t, g.at[i].metric, how->format);
+        put_series(t, &g.at[i]);
+    }
+    if (!g.has_failed && how->names != HU_NAMES_OWN)
+        hu_dcgm_write(t, g.at, g.n, how->format == HU_TEXT_OPENMETRICS);
+    if (!g.has_failed && how->format == HU_TEXT_OPENMETRICS)
+        hu_text_word(t, "# EOF\n");
+    free(g.at);
+    if (!g.has_failed && t->text)
         return t;
     hu_text_drop(t);
     return NULL;
 }
 
-void hu_text_drop(hu_text *t)
+typedef struct {
+    const hu_text_how *how;
+    hu_text           *text;
+} writing;
+
+static void write_all(void *context, const hu_held *held, size_t n)
 {
-    if (!t || atomic_fetch_sub(&t->holders, 1) != 1)
-        return;
-    free(t->text);
-    free(t);
+    writing *w = context;
+
+    w->text = hu_text_of(held, n, w->how);
+}
+
+hu_text *hu_text_new(hu_keeper *k, const hu_text_how *how)
+{
+    const uint64_t version = hu_keeper_version(k); /* before: what changes meanwhile makes another text */
+    writing        w = {.how = how};
+
+    hu_keeper_read(k, write_all, &w);
+    if (w.text)
+        w.text->version = version;
+    return w.text;
 }

@@ -4,25 +4,29 @@
 #define HU_MONITOR_EXPOSITION_H
 
 #include "monitor/keeper.h"
+#include "monitor/text.h"
 
 typedef enum { HU_TEXT_PROMETHEUS, HU_TEXT_OPENMETRICS, HU_TEXT_FORMATS } hu_text_format;
 
+/* How families are called: as metrics.h has them, as dcgm-exporter has them, or each GPU family under both names. */
+typedef enum { HU_NAMES_OWN, HU_NAMES_BOTH, HU_NAMES_DCGM } hu_text_names;
+
+typedef struct {
+    hu_text_format format;
+    hu_text_names  names;
+    bool           is_guest; /* a part of another exporter's page, which has its own process_* */
+} hu_text_how;
+
 /* What Content-Type says of it. */
 const char *hu_text_type(hu_text_format format);
-
-/* A text that several readers hold; the last one frees it. */
-typedef struct {
-    _Atomic unsigned holders;
-    size_t           n, room;
-    char            *text; /* with a NUL behind it */
-    uint64_t         version;
-} hu_text;
 
 /*
  * All that holds now.  Families are in the order of metrics.h, series sorted by their labels: the same readings are the same
  * text.  NULL: no memory.  The caller holds it.
  */
-hu_text *hu_text_new(hu_keeper *k, hu_text_format format);
-void     hu_text_drop(hu_text *t); /* NULL is fine */
+hu_text *hu_text_new(hu_keeper *k, const hu_text_how *how);
+
+/* The same of readings at hand; for tests. */
+hu_text *hu_text_of(const hu_held *held, size_t n, const hu_text_how *how);
 
 #endif

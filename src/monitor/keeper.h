@@ -3,10 +3,13 @@
  *
  * A source's readings hold for two of its fast periods.  After that all of them are gone: what cannot be measured now is
  * absent, not as it was.  A sampler that ends is started again, later and later; one that is stuck in a call is killed, and
- * not replaced before it has died.
+ * not replaced before it has died.  The source that it was asking is left out for a while, so that the others of its
+ * sampler come back.
  */
 #ifndef HU_MONITOR_KEEPER_H
 #define HU_MONITOR_KEEPER_H
+
+#include <signal.h>
 
 #include "monitor/sampler.h"
 
@@ -15,8 +18,9 @@ typedef struct hu_keeper hu_keeper;
 /* NULL on failure, with the reason in err. */
 hu_keeper *hu_keeper_start(const hu_source_options *options, hu_error *err);
 
-/* Takes what samplers have sent, for at most `ms`, and looks after them.  Call it all the time. */
-void hu_keeper_turn(hu_keeper *k, int ms);
+/* Takes what samplers have sent, for at most `ms`, and looks after them.  Signals of `mask` are let in meanwhile only (ppoll(2);
+   NULL: as they are).  Call it all the time, from one thread. */
+void hu_keeper_turn(hu_keeper *k, int ms, const sigset_t *mask);
 
 /* Ends the samplers; does not wait for one that cannot die.  NULL is fine. */
 void hu_keeper_stop(hu_keeper *k);
@@ -29,6 +33,13 @@ typedef struct {
     const hu_readings *readings;
     const char        *source;
 } hu_held;
+
+/* Calls on_sample(context, held) for each look of a source from now on, in the thread of hu_keeper_turn, which it must not
+   hold up. */
+void hu_keeper_listen(hu_keeper *k, void (*on_sample)(void *context, const hu_held *held), void *context);
+
+/* What is wrong with a part of the monitor itself, such as "textfile", until it is said otherwise; NULL: nothing. */
+void hu_keeper_problem(hu_keeper *k, const char *part, const char *what, const char *fix);
 
 /*
  * Calls take(context, held, n) once with all that holds now, in the order of sources and groups, and last the monitor's own.

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20, SOURCES_MOST = 64, SECOND_NS = 1000000000, MOST_BACKOFF = 60 };
+enum { PIPE_BYTES = 1 << 20, SECOND_NS = 1000000000, MOST_BACKOFF = 60 };
 
 typedef struct {
     const hu_source *source;
@@ -30,9 +31,10 @@ typedef struct {
 
 typedef struct {
     const hu_source_options *options;
-    entry                    at[SOURCES_MOST];
+    entry                    at[HU_SOURCES_MOST];
     size_t                   n;
     hu_readings              readings;
+    hu_sampler_board        *board;
     int                      to;
 } sampler;
 
@@ -109,7 +111,8 @@ static void give_up(sampler *s, entry *e, int64_t now_ns)
     e->next_open_ns = now_ns + e->backoff * s->options->period_ns;
 }
 
-static void look(sampler *s, entry *e, hu_sample_group group)
+/* One look; the keeper sees who is asked meanwhile. */
+static void ask(sampler *s, entry *e, hu_sample_group group)
 {
     const int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
     const int64_t at_ns = clock_ns(CLOCK_REALTIME);
@@ -132,7 +135,16 @@ static void look(sampler *s, entry *e, hu_sample_group group)
         send_readings(s, e, r, group);
 }
 
-_Noreturn static void run(hu_sampler which, const hu_source_options *options, int to)
+static void look(sampler *s, entry *e, hu_sample_group group)
+{
+    if (atomic_load(&s->board->is_shunned[e->number]))
+        return;
+    atomic_store(&s->board->asked, (int16_t)e->number);
+    ask(s, e, group);
+    atomic_store(&s->board->asked, HU_ASKS_NONE);
+}
+
+_Noreturn static void run(hu_sampler which, const hu_source_options *options, hu_sampler_board *board, int to)
 {
     static sampler s;
     const int64_t  period[HU_SAMPLE_GROUPS] = {options->period_ns, HU_MEDIUM_FACTOR * options->period_ns,
@@ -140,8 +152,9 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, in
     int64_t        due[HU_SAMPLE_GROUPS], start = clock_ns(CLOCK_MONOTONIC);
 
     s.options = options;
+    s.board = board;
     s.to = to;
-    for (uint16_t i = 0; hu_sources[i] && s.n < SOURCES_MOST; i++)
+    for (uint16_t i = 0; hu_sources[i] && s.n < HU_SOURCES_MOST; i++)
         if (hu_sources[i]->sampler == which)
             s.at[s.n++] = (entry){.source = hu_sources[i], .number = i};
     for (int g = 0; g < HU_SAMPLE_GROUPS; g++)
@@ -168,7 +181,7 @@ static void keep_only(int to)
     close_range((unsigned)to + 1, ~0u, 0);
 }
 
-bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sampler_child *out)
+bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sampler_board *board, hu_sampler_child *out)
 {
     const pid_t parent = getpid();
     bool        has_any = false;
@@ -183,6 +196,7 @@ bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sam
         return false;
     fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    atomic_store(&board->asked, HU_ASKS_NONE);
     out->pid = fork();
     if (out->pid == 0) {
         sigemptyset(&none);
@@ -191,11 +205,12 @@ bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sam
         if (getppid() != parent)
             _exit(0);
         signal(SIGINT, SIG_IGN); /* of a terminal: the parent ends us */
+        signal(SIGHUP, SIG_IGN); /* of a terminal, or meant for the parent */
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_IGN);
         sigprocmask(SIG_SETMASK, &none, NULL);
         keep_only(ends[1]);
-        run(which, options, ends[1]);
+        run(which, options, board, ends[1]);
     }
     close(ends[1]);
     if (out->pid < 0) {
