@@ -15,7 +15,14 @@
 #include "monitor/keeper.h"
 #include "monitor/outputs.h"
 
-enum { LISTEN_MOST = HU_HTTP_LISTEN_MOST, TURN_MS = 1000, SECOND_NS = 1000000000, ONCE_MS = 10000, LEAST_PERIOD_MS = 10, MOST_PERIOD_S = 3600 };
+enum {
+    LISTEN_MOST = HU_HTTP_LISTEN_MOST,
+    TURN_MS = 1000,
+    SECOND_NS = 1000000000,
+    ONCE_MS = 10000,
+    LEAST_PERIOD_MS = 10,
+    MOST_PERIOD_S = 3600
+};
 
 typedef struct {
     hu_shared   shared;
@@ -82,8 +89,9 @@ static const hu_option rows[] = {
     {"listen", 'l', HU_OPTION_SPECIAL, "ADDRESS",
      "serve on HOST:PORT, :PORT (all addresses) or unix:PATH; may be repeated (default: 127.0.0.1:9878)", AT(listen),
      .parse = parse_listen, .heading = "serve"},
-    {"web-config", 0, HU_OPTION_TEXT, "FILE", "TLS, client certificates and users, as Prometheus' exporters have them in FILE",
-     AT(web_config), .heading = "serve", .value = HU_VALUE_READ},
+    {"web-config", 0, HU_OPTION_TEXT, "FILE",
+     "TLS, client certificates and users, as Prometheus' exporters have them in FILE", AT(web_config), .heading = "serve",
+     .value = HU_VALUE_READ},
     {"dcgm-names", 0, HU_OPTION_MAYBE, "[=only]",
      "export GPUs under the names of dcgm-exporter, too; with =only, under no other", AT(names), .parse = parse_names,
      .heading = "serve"},

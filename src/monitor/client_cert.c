@@ -15,7 +15,8 @@ static int verify(gnutls_session_t session)
 
     if (!gnutls_certificate_get_peers(session, &n) || n == 0)
         return 0;
-    return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0 ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+    return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0 ? 0
+                                                                                              : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 void hu_client_cert_ask(void *session, hu_client_auth auth)

@@ -58,7 +58,11 @@ const hu_dcgm_name hu_dcgm_names[] = {
 };
 /* clang-format on */
 
-static const hu_dcgm_name xid = {"DCGM_FI_DEV_XID_ERRORS", false, "holdup_gpu_xid_last_timestamp_seconds", NULL, 1,
+static const hu_dcgm_name xid = {"DCGM_FI_DEV_XID_ERRORS",
+                                 false,
+                                 "holdup_gpu_xid_last_timestamp_seconds",
+                                 NULL,
+                                 1,
                                  "Value of the last XID error encountered."};
 
 bool hu_dcgm_has(hu_metric m)
@@ -195,8 +199,8 @@ static void put_xids(hu_text *t, const hu_reading *rows, size_t n, const char *h
         const hu_reading *last = &rows[i];
         double            number = 0;
 
-        if (rows[i].metric != m || (i > 0 && rows[i - 1].metric == m &&
-                                    strcmp(label_of(&rows[i - 1], "uuid"), label_of(&rows[i], "uuid")) == 0))
+        if (rows[i].metric != m ||
+            (i > 0 && rows[i - 1].metric == m && strcmp(label_of(&rows[i - 1], "uuid"), label_of(&rows[i], "uuid")) == 0))
             continue; /* another one of the same GPU: they lie together */
         for (size_t k = i; k < n && rows[k].metric == m; k++)
             if (strcmp(label_of(&rows[k], "uuid"), label_of(&rows[i], "uuid")) == 0 && rows[k].value > last->value)

@@ -31,7 +31,7 @@
 enum { SCRAPES_MOST = 40, HEAD_BYTES = 8 << 10, BODY_MOST = 64 << 10, AT_ONCE = 32, OPTIONS = 16 };
 enum { LEAST_WAIT_MS = 10, MOST_WAIT_MS = 2000 };
 
-#define SECOND INT64_C(1000000000)
+#define SECOND      INT64_C(1000000000)
 #define PATIENCE_NS (30 * SECOND) /* to take an answer, unless the scrape itself says less */
 #define FAREWELL_NS (2 * SECOND)  /* for the answers of a house that closes */
 
@@ -100,8 +100,8 @@ static enum MHD_Result send_response(request *r, unsigned status, struct MHD_Res
 
 static enum MHD_Result say(request *r, unsigned status, const char *text)
 {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+                                                                    MHD_RESPMEM_PERSISTENT);
 
     if (!response)
         return MHD_NO;
@@ -131,8 +131,8 @@ static enum MHD_Result send_page(request *r, const char *path)
     pthread_mutex_lock(&h->pages_lock); /* of two houses at a time */
     page = hu_pages_get(h->pages, path, accept, packing);
     pthread_mutex_unlock(&h->pages_lock);
-    response = page.holds ? MHD_create_response_from_buffer_with_free_callback_cls(page.n, (void *)(uintptr_t)page.body, drop_text,
-                                                                                   page.holds)
+    response = page.holds ? MHD_create_response_from_buffer_with_free_callback_cls(page.n, (void *)(uintptr_t)page.body,
+                                                                                   drop_text, page.holds)
                           : MHD_create_response_from_buffer(page.n, (void *)(uintptr_t)page.body, MHD_RESPMEM_PERSISTENT);
     if (!response) {
         hu_text_drop(page.holds);
@@ -231,7 +231,8 @@ static int64_t patience_of(struct MHD_Connection *c)
     const char *text = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
     double      seconds;
 
-    if (!text || !hu_parse_f64(hu_str_of(text), &seconds) || !(seconds > 0) || seconds * (double)SECOND > (double)PATIENCE_NS)
+    if (!text || !hu_parse_f64(hu_str_of(text), &seconds) || !(seconds > 0) ||
+        seconds * (double)SECOND > (double)PATIENCE_NS)
         return PATIENCE_NS;
     return (int64_t)(seconds * (double)SECOND);
 }
@@ -334,9 +335,9 @@ static house *open_house(hu_http *h, const hu_web_config *c)
 {
     house                *at = calloc(1, sizeof *at);
     struct MHD_OptionItem o[OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
-    unsigned              flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    sigset_t              all, before;
-    size_t                n = 0;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    sigset_t all, before;
+    size_t   n = 0;
 
     if (!at)
         return NULL;
@@ -417,8 +418,8 @@ static void *receive(void *context)
 
     for (;;) {
         const int64_t next_ns = hu_visitors_sweep(&h->visitors, now_ns());
-        const bool    is_open = !has_failed && hu_visitors_have_room(&h->visitors); /* else they wait in the kernel's queue */
-        const int     ms = is_open ? wait_ms(next_ns) : LEAST_WAIT_MS;
+        const bool is_open = !has_failed && hu_visitors_have_room(&h->visitors); /* else they wait in the kernel's queue */
+        const int  ms = is_open ? wait_ms(next_ns) : LEAST_WAIT_MS;
 
         for (size_t i = 0; i < h->n_listeners; i++)
             p[i + 1] = (struct pollfd){.fd = is_open ? h->listener[i].fd : -1, .events = POLLIN};

@@ -55,7 +55,8 @@ static hu_page metrics(hu_pages *p, const char *accept, const char *accept_encod
     }
     if (!*t)
         return say(503, "out of memory\n");
-    page = (hu_page){.status = 200, .type = hu_text_type(how.format), .body = (*t)->text, .n = (*t)->n, .is_text = true, .holds = *t};
+    page = (hu_page){
+        .status = 200, .type = hu_text_type(how.format), .body = (*t)->text, .n = (*t)->n, .is_text = true, .holds = *t};
     if (page.n >= LEAST_TO_PACK && hu_negotiate_gzip(accept_encoding) && hu_text_pack(*t)) {
         page.body = (*t)->packed;
         page.n = (*t)->packed_n;

@@ -59,17 +59,17 @@ struct hu_keeper {
     const hu_source_options *options;
     pthread_mutex_t          lock;
     sampler_state            sampler[HU_SAMPLERS];
-    slot                    *slots; /* [source * HU_SAMPLE_GROUPS + group] */
-    hu_held                 *held;  /* as many, and one */
+    slot                    *slots;   /* [source * HU_SAMPLE_GROUPS + group] */
+    hu_held                 *held;    /* as many, and one */
     shunned                 *shunned; /* [source] */
     hu_sampler_board        *board;   /* [sampler] */
     void (*on_sample)(void *context, const hu_held *held);
-    void                    *on_sample_context;
-    problem                  problems[PROBLEMS];
-    size_t                   n_sources;
-    uint64_t                 version;
-    double                   started; /* Unix time */
-    hu_readings              own;
+    void       *on_sample_context;
+    problem     problems[PROBLEMS];
+    size_t      n_sources;
+    uint64_t    version;
+    double      started; /* Unix time */
+    hu_readings own;
 };
 
 static int64_t clock_ns(clockid_t clock)

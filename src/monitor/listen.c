@@ -21,18 +21,21 @@ enum { HOST_MOST = 256, FIRST_INHERITED = 3 };
 static int fail_address(const char *address, hu_error *err)
 {
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "\"%.200s\" is no address; use HOST:PORT, :PORT (all addresses) or unix:PATH, such as 127.0.0.1:%d", address,
-                   HU_LISTEN_PORT);
+                   "\"%.200s\" is no address; use HOST:PORT, :PORT (all addresses) or unix:PATH, such as 127.0.0.1:%d",
+                   address, HU_LISTEN_PORT);
 }
 
 static int fail_bind(const char *address, int reason, hu_error *err)
 {
-    const char *what_to_do = reason == EADDRINUSE ? "another program listens there (ss -ltnp shows it); --listen takes another one"
-                             : reason == EACCES   ? "ports below 1024, and paths of others, need root; --listen takes another one"
+    const char *what_to_do = reason == EADDRINUSE
+                                 ? "another program listens there (ss -ltnp shows it); --listen takes another one"
+                             : reason == EACCES
+                                 ? "ports below 1024, and paths of others, need root; --listen takes another one"
                              : reason == EADDRNOTAVAIL ? "no interface of this machine has that address; ip addr lists them"
                                                        : "--listen takes another address";
 
-    return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot listen on %.200s: %s; %s", address, strerror(reason), what_to_do);
+    return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot listen on %.200s: %s; %s", address, strerror(reason),
+                   what_to_do);
 }
 
 /* What the kernel says that it is. */
@@ -94,8 +97,8 @@ static int open_unix(const char *path, hu_listener *out, hu_error *err)
     int                reason;
 
     if (!path[0] || strlen(path) >= sizeof at.sun_path)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%.200s\" cannot be the path of a socket; use 1 to %zu bytes", path,
-                       sizeof at.sun_path - 1);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%.200s\" cannot be the path of a socket; use 1 to %zu bytes",
+                       path, sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path));
     reason = take(out, (const struct sockaddr *)&at, sizeof at);
     if (reason == EADDRINUSE && stat(path, &is) == 0 && S_ISSOCK(is.st_mode) && !is_answered(&at)) {

@@ -13,8 +13,8 @@
 typedef struct hu_outputs hu_outputs;
 
 typedef struct {
-    const char   *textfile; /* folder that gets holdup.prom; NULL: none */
-    const char   *jsonl;    /* file that lines are added to; "-" is stdout; NULL: none */
+    const char   *textfile;    /* folder that gets holdup.prom; NULL: none */
+    const char   *jsonl;       /* file that lines are added to; "-" is stdout; NULL: none */
     int64_t       jsonl_bytes; /* it becomes FILE.1 before it grows beyond; 0: never */
     hu_text_names names;
     int64_t       period_ns;

@@ -201,7 +201,9 @@ bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sam
     if (out->pid == 0) {
         sigemptyset(&none);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_NAME, which == HU_SAMPLER_GPU ? "holdup-gpu" : which == HU_SAMPLER_HOST ? "holdup-host" : "holdup-jobs");
+        prctl(PR_SET_NAME, which == HU_SAMPLER_GPU    ? "holdup-gpu"
+                           : which == HU_SAMPLER_HOST ? "holdup-host"
+                                                      : "holdup-jobs");
         if (getppid() != parent)
             _exit(0);
         signal(SIGINT, SIG_IGN); /* of a terminal: the parent ends us */

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SECOND INT64_C(1000000000)
-#define NEW_NS (10 * SECOND)   /* for a handshake and a whole head: programs send them at once */
-#define IDLE_NS (150 * SECOND) /* the longest interval between scrapes that people use is two minutes */
-#define LEAST_NS (SECOND / 20) /* that everybody gets, however many there are */
+#define SECOND   INT64_C(1000000000)
+#define NEW_NS   (10 * SECOND)  /* for a handshake and a whole head: programs send them at once */
+#define IDLE_NS  (150 * SECOND) /* the longest interval between scrapes that people use is two minutes */
+#define LEAST_NS (SECOND / 20)  /* that everybody gets, however many there are */
 
 void hu_visitors_init(hu_visitors *v)
 {
@@ -117,8 +117,8 @@ static hu_visitor *find_idlest(hu_visitors *v, int64_t now_ns, size_t *n)
         if (who->state == HU_VISITOR_NONE || who->state == HU_VISITOR_SENT_AWAY)
             continue;
         ++*n;
-        if (who->state != HU_VISITOR_ASKS && now_ns - who->since_ns > LEAST_NS && (!idlest || who->since_ns < idlest->since_ns) &&
-            !waits_for_us(who))
+        if (who->state != HU_VISITOR_ASKS && now_ns - who->since_ns > LEAST_NS &&
+            (!idlest || who->since_ns < idlest->since_ns) && !waits_for_us(who))
             idlest = who;
     }
     return idlest;

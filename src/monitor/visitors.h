@@ -25,7 +25,7 @@ typedef enum {
 typedef struct {
     hu_visitor_state state;
     int              socket;
-    const void      *house; /* whose it is: the server that has the connection */
+    const void      *house;              /* whose it is: the server that has the connection */
     int64_t          since_ns, until_ns; /* of any monotonic clock */
     bool             is_housed;          /* the server has taken it, and will say when it goes */
 } hu_visitor;

@@ -31,9 +31,9 @@ typedef struct {
     hu_error       *err;
 
     /* as the file has them, before they are put together */
-    const char *cert, *key, *client_ca, *cert_file, *key_file, *client_ca_file, *client_auth;
+    const char  *cert, *key, *client_ca, *cert_file, *key_file, *client_ca_file, *client_auth;
     hu_tls_words tls;
-    size_t      tls_line, client_auth_line, sans_line;
+    size_t       tls_line, client_auth_line, sans_line;
 } reading;
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -81,7 +81,8 @@ static int take_text(reading *r, const yaml_node_t *n, const char *what, const c
 
 static int take_bool(reading *r, const yaml_node_t *n, const char *what, bool *out)
 {
-    static const char *const yes[] = {"true", "True", "TRUE", "yes", "on"}, *const no[] = {"false", "False", "FALSE", "no", "off"};
+    static const char *const yes[] = {"true", "True", "TRUE", "yes", "on"}, *const no[] = {"false", "False", "FALSE", "no",
+                                                                                           "off"};
     const char *text;
     int         rc = take_text(r, n, what, &text);
 
@@ -97,7 +98,8 @@ static int take_bool(reading *r, const yaml_node_t *n, const char *what, bool *o
 
 static int take_list(reading *r, const yaml_node_t *n, const char *what, const char *const **out, size_t *count)
 {
-    const size_t items = n->type == YAML_SEQUENCE_NODE ? (size_t)(n->data.sequence.items.top - n->data.sequence.items.start) : 0;
+    const size_t items = n->type == YAML_SEQUENCE_NODE ? (size_t)(n->data.sequence.items.top - n->data.sequence.items.start)
+                                                       : 0;
     const char **list = hu_arena_calloc(r->config->arena, items + 1, sizeof *list);
 
     if (n->type != YAML_SEQUENCE_NODE || items > LIST_MOST)
@@ -133,7 +135,8 @@ static bool parse_duration(const char *text, int64_t *out_ns)
         double       number;
         size_t       i = 0;
 
-        while (i < HU_COUNT(units) && (strlen(units[i].unit) != letters || memcmp(units[i].unit, text + digits, letters) != 0))
+        while (i < HU_COUNT(units) &&
+               (strlen(units[i].unit) != letters || memcmp(units[i].unit, text + digits, letters) != 0))
             i++;
         if (i == HU_COUNT(units) || !hu_parse_f64((hu_str){text, digits}, &number))
             return false;
@@ -158,12 +161,14 @@ static int fail_unknown(reading *r, const yaml_node_t *key, const char *name, co
 
     for (; table->key; table++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", table->key);
-    return fail_at(r, line_of(key), "unknown key \"%.60s\"%s%s; there are %s", name, section[0] ? " in " : "", section, known);
+    return fail_at(r, line_of(key), "unknown key \"%.60s\"%s%s; there are %s", name, section[0] ? " in " : "", section,
+                   known);
 }
 
 /* Calls take(r, key, value) for each pair.  Of two keys that are the same, the second is an error. */
 static int each_pair(reading *r, const yaml_node_t *n, const char *section, void *context,
-                     int (*take)(reading *r, void *context, const yaml_node_t *key, const char *name, const yaml_node_t *value))
+                     int (*take)(reading *r, void *context, const yaml_node_t *key, const char *name,
+                                 const yaml_node_t *value))
 {
     if (n->type == YAML_SCALAR_NODE && n->data.scalar.length == 0)
         return 0; /* "section:" with nothing in it */
@@ -214,10 +219,10 @@ static int take_section(reading *r, const yaml_node_t *n, const char *name, cons
 
 /* tls_server_config: */
 
-#define TAKE_TEXT(name, field)                                                \
-    static int name(reading *r, const yaml_node_t *value, const char *key)    \
-    {                                                                         \
-        return take_text(r, value, key, &r->field);                           \
+#define TAKE_TEXT(name, field)                                             \
+    static int name(reading *r, const yaml_node_t *value, const char *key) \
+    {                                                                      \
+        return take_text(r, value, key, &r->field);                        \
     }
 
 TAKE_TEXT(take_cert, cert)
@@ -233,9 +238,12 @@ static int take_client_auth(reading *r, const yaml_node_t *value, const char *ke
         const char    *name;
         hu_client_auth auth;
     } rows[] = {
-        {"NoClientCert", HU_CLIENT_NONE},          {"RequestClientCert", HU_CLIENT_REQUEST},
-        {"RequireAnyClientCert", HU_CLIENT_ANY},   {"RequireClientCert", HU_CLIENT_ANY},
-        {"VerifyClientCertIfGiven", HU_CLIENT_IF_GIVEN}, {"RequireAndVerifyClientCert", HU_CLIENT_VERIFY},
+        {"NoClientCert", HU_CLIENT_NONE},
+        {"RequestClientCert", HU_CLIENT_REQUEST},
+        {"RequireAnyClientCert", HU_CLIENT_ANY},
+        {"RequireClientCert", HU_CLIENT_ANY},
+        {"VerifyClientCertIfGiven", HU_CLIENT_IF_GIVEN},
+        {"RequireAndVerifyClientCert", HU_CLIENT_VERIFY},
     };
     const int rc = take_text(r, value, key, &r->client_auth);
 
@@ -286,10 +294,20 @@ static int take_prefer(reading *r, const yaml_node_t *value, const char *key)
 static int take_tls(reading *r, const yaml_node_t *value, const char *key)
 {
     static const entry table[] = {
-        {"cert_file", take_cert_file}, {"key_file", take_key_file}, {"client_auth_type", take_client_auth},
-        {"client_ca_file", take_client_ca_file}, {"client_allowed_sans", take_sans}, {"min_version", take_min_version},
-        {"max_version", take_max_version}, {"cipher_suites", take_ciphers}, {"prefer_server_cipher_suites", take_prefer},
-        {"curve_preferences", take_curves}, {"cert", take_cert}, {"key", take_key}, {"client_ca", take_client_ca}, {NULL},
+        {"cert_file", take_cert_file},
+        {"key_file", take_key_file},
+        {"client_auth_type", take_client_auth},
+        {"client_ca_file", take_client_ca_file},
+        {"client_allowed_sans", take_sans},
+        {"min_version", take_min_version},
+        {"max_version", take_max_version},
+        {"cipher_suites", take_ciphers},
+        {"prefer_server_cipher_suites", take_prefer},
+        {"curve_preferences", take_curves},
+        {"cert", take_cert},
+        {"key", take_key},
+        {"client_ca", take_client_ca},
+        {NULL},
     };
 
     r->tls_line = line_of(value);
@@ -405,7 +423,8 @@ static int take_interval(reading *r, const yaml_node_t *value, const char *key)
 
     if (rc < 0)
         return rc;
-    return parse_duration(text, &r->config->interval_ns) ? 0 : fail_at(r, line_of(value), "%s has to be a time such as 1s", key);
+    return parse_duration(text, &r->config->interval_ns) ? 0
+                                                         : fail_at(r, line_of(value), "%s has to be a time such as 1s", key);
 }
 
 static int take_burst(reading *r, const yaml_node_t *value, const char *key)
@@ -459,7 +478,8 @@ static int read_file(reading *r, int which, const char *path, hu_str *out)
     }
     note_file(f);
     if (fd < 0)
-        return hu_fail(r->err, HU_EIO, path, HU_NO_OFFSET, "cannot read: %s; check the path and who may read it", strerror(errno));
+        return hu_fail(r->err, HU_EIO, path, HU_NO_OFFSET, "cannot read: %s; check the path and who may read it",
+                       strerror(errno));
     while (have < FILE_MOST && (n = read(fd, bytes + have, FILE_MOST - have)) > 0)
         have += (size_t)n;
     if (n < 0) {
@@ -483,7 +503,8 @@ static int read_named(reading *r, int which, const char *name, hu_str *out)
                                              : snprintf(path, sizeof path, "%.*s/%s", (int)(slash - r->path), r->path, name);
 
     if (n < 0 || n >= PATH_MOST)
-        return hu_fail(r->err, HU_EUSAGE, r->path, HU_NO_OFFSET, "the path of a file in it is longer than %d bytes", PATH_MOST);
+        return hu_fail(r->err, HU_EUSAGE, r->path, HU_NO_OFFSET, "the path of a file in it is longer than %d bytes",
+                       PATH_MOST);
     return read_file(r, which, path, out);
 }
 
@@ -519,7 +540,8 @@ static int finish_tls(reading *r)
     if (c->client_ca.p && c->client_auth == HU_CLIENT_NONE)
         return fail_at(r, r->tls_line, "client_ca_file is of no use without client_auth_type: RequireAndVerifyClientCert");
     if (!c->client_ca.p && (c->client_auth == HU_CLIENT_VERIFY || c->client_auth == HU_CLIENT_IF_GIVEN))
-        return fail_at(r, r->client_auth_line, "client_auth_type needs client_ca_file: the authority that signed the clients");
+        return fail_at(r, r->client_auth_line,
+                       "client_auth_type needs client_ca_file: the authority that signed the clients");
     if (c->n_client_sans && c->client_auth != HU_CLIENT_VERIFY && c->client_auth != HU_CLIENT_ANY)
         return fail_at(r, r->sans_line,
                        "client_allowed_sans needs client_auth_type RequireAndVerifyClientCert or RequireAnyClientCert");
@@ -581,9 +603,9 @@ hu_web_config *hu_web_config_open(void)
 
 hu_web_config *hu_web_config_read(const char *path, hu_error *err)
 {
-    hu_error       unused = {0};
-    reading        r = {.config = hu_web_config_open(), .path = path, .err = err ? err : &unused, .tls = {.server_chooses = true}};
-    hu_str         text;
+    hu_error unused = {0};
+    reading  r = {.config = hu_web_config_open(), .path = path, .err = err ? err : &unused, .tls = {.server_chooses = true}};
+    hu_str   text;
     hu_web_config *c = r.config;
 
     if (!c) {

@@ -15,11 +15,11 @@
 #include "base/error.h"
 
 typedef enum {
-    HU_CLIENT_NONE,       /* NoClientCert */
-    HU_CLIENT_REQUEST,    /* RequestClientCert: asked for, and never looked at */
-    HU_CLIENT_ANY,        /* RequireAnyClientCert: any certificate at all */
-    HU_CLIENT_IF_GIVEN,   /* VerifyClientCertIfGiven */
-    HU_CLIENT_VERIFY,     /* RequireAndVerifyClientCert */
+    HU_CLIENT_NONE,     /* NoClientCert */
+    HU_CLIENT_REQUEST,  /* RequestClientCert: asked for, and never looked at */
+    HU_CLIENT_ANY,      /* RequireAnyClientCert: any certificate at all */
+    HU_CLIENT_IF_GIVEN, /* VerifyClientCertIfGiven */
+    HU_CLIENT_VERIFY,   /* RequireAndVerifyClientCert */
 } hu_client_auth;
 
 typedef struct {

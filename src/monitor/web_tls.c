@@ -11,7 +11,7 @@
 
 enum { PRIORITIES_MOST = 1024 };
 
-/* Suites of TLS 1.2 and before; those of 1.3 are not chosen from, as in Go. */
+/* Those of TLS 1.3 have a cipher alone, which GnuTLS then has for 1.2 as well; the ciphers of a list hold for both. */
 static const struct {
     const char *name, *exchange, *cipher, *mac;
 } suites[] = {
@@ -25,9 +25,9 @@ static const struct {
     {"TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA", "AES-256-CBC", "SHA1"},
     {"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA", "AES-128-CBC", "SHA1"},
     {"TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA", "AES-256-CBC", "SHA1"},
-    {"TLS_AES_128_GCM_SHA256", NULL, NULL, NULL},
-    {"TLS_AES_256_GCM_SHA384", NULL, NULL, NULL},
-    {"TLS_CHACHA20_POLY1305_SHA256", NULL, NULL, NULL},
+    {"TLS_AES_128_GCM_SHA256", NULL, "AES-128-GCM", "AEAD"},
+    {"TLS_AES_256_GCM_SHA384", NULL, "AES-256-GCM", "AEAD"},
+    {"TLS_CHACHA20_POLY1305_SHA256", NULL, "CHACHA20-POLY1305", "AEAD"},
 };
 
 static const struct {
@@ -73,13 +73,14 @@ static size_t suite_of(const char *name)
     return i;
 }
 
-static bool has_part(const hu_tls_words *w, const char *part, int kind)
+/* Has the list a suite with this exchange, or (the other one NULL) with this cipher? */
+static bool has_part(const hu_tls_words *w, const char *exchange, const char *cipher)
 {
     for (size_t i = 0; i < w->n_ciphers; i++) {
         const size_t at = suite_of(w->ciphers[i]);
 
-        if (suites[at].name && suites[at].exchange &&
-            strcmp(kind == 0 ? suites[at].exchange : suites[at].cipher, part) == 0)
+        if (exchange ? suites[at].exchange && strcmp(suites[at].exchange, exchange) == 0
+                     : strcmp(suites[at].cipher, cipher) == 0)
             return true;
     }
     return false;
@@ -99,21 +100,24 @@ static int add_ciphers(priorities *p, const hu_tls_words *w, hu_error *err)
         return 0;
     for (size_t i = 0; i < w->n_ciphers; i++)
         if (suite_of(w->ciphers[i]) == HU_COUNT(suites))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown cipher suite \"%.60s\"; they are called as in Go, such as %s",
-                           w->ciphers[i], suites[0].name);
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                           "unknown cipher suite \"%.60s\"; they are called as in Go, such as %s", w->ciphers[i],
+                           suites[0].name);
     for (size_t i = 0; i < HU_COUNT(suites); i++)
-        if (suites[i].exchange && has_part(w, suites[i].exchange, 0) && has_part(w, suites[i].cipher, 1) &&
+        if (suites[i].exchange && has_part(w, suites[i].exchange, NULL) && has_part(w, NULL, suites[i].cipher) &&
             !has_suite(w, suites[i].name))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "GnuTLS cannot have these cipher_suites without %s: add it, or name fewer",
-                           suites[i].name);
-    add(p, "-", "KX-ALL"), add(p, "-", "CIPHER-ALL"), add(p, "-", "MAC-ALL");
-    add(p, "+", "AES-128-GCM"), add(p, "+", "AES-256-GCM"), add(p, "+", "CHACHA20-POLY1305"), add(p, "+", "AEAD"); /* of 1.3 */
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                           "GnuTLS cannot have these cipher_suites without %s: add it, or name fewer", suites[i].name);
+    add(p, "-", "KX-ALL");
+    add(p, "-", "CIPHER-ALL");
+    add(p, "-", "MAC-ALL");
     for (size_t i = 0; i < w->n_ciphers; i++) {
         const size_t at = suite_of(w->ciphers[i]);
 
-        if (!suites[at].exchange)
-            continue;
-        add(p, "+", suites[at].exchange), add(p, "+", suites[at].cipher), add(p, "+", suites[at].mac);
+        if (suites[at].exchange)
+            add(p, "+", suites[at].exchange);
+        add(p, "+", suites[at].cipher);
+        add(p, "+", suites[at].mac);
     }
     return 0;
 }
@@ -139,8 +143,8 @@ static int add_curves(priorities *p, const hu_tls_words *w, hu_error *err)
 
 const char *hu_tls_priorities(hu_arena *arena, const hu_tls_words *w, hu_error *err)
 {
-    const int         least = version_of(w->min_version, 2, err), most = least < 0 ? least : version_of(w->max_version, 3, err);
-    priorities        p = {.text = "NORMAL:-VERS-ALL", .n = strlen("NORMAL:-VERS-ALL")};
+    const int  least = version_of(w->min_version, 2, err), most = least < 0 ? least : version_of(w->max_version, 3, err);
+    priorities p = {.text = "NORMAL:-VERS-ALL", .n = strlen("NORMAL:-VERS-ALL")};
     gnutls_priority_t parsed;
     hu_str            copy;
 
@@ -187,7 +191,8 @@ int hu_tls_check(hu_str cert, hu_str key, hu_str ca, hu_error *err)
     rc = gnutls_certificate_set_x509_key_mem(c, &certificate, &secret, GNUTLS_X509_FMT_PEM);
     if (rc < 0)
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "certificate and key cannot be used: %s%s", gnutls_strerror(rc),
-                     rc == GNUTLS_E_CERTIFICATE_KEY_MISMATCH ? "; the key belongs to another certificate" : "; both have to be PEM");
+                     rc == GNUTLS_E_CERTIFICATE_KEY_MISMATCH ? "; the key belongs to another certificate"
+                                                             : "; both have to be PEM");
     else if (ca.p && gnutls_certificate_set_x509_trust_mem(c, &authority, GNUTLS_X509_FMT_PEM) <= 0)
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "client_ca holds no certificate in PEM");
     gnutls_certificate_free_credentials(c);

@@ -13,8 +13,8 @@
 typedef struct {
     const char        *min_version, *max_version; /* "TLS10" to "TLS13" */
     const char *const *ciphers, *const *curves;
-    size_t             n_ciphers, n_curves;
-    bool               server_chooses;
+    size_t n_ciphers, n_curves;
+    bool   server_chooses;
 } hu_tls_words;
 
 /* The priority string of them, in the arena.  NULL: a word is not known, or cannot be had alone; err says which. */
