@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -142,6 +144,19 @@ class Tls(Web):
                                ("example", "403"), ("client", "403")):
             with self.monitor(tls % "RequireAndVerifyClientCert" + ca + f"  client_allowed_sans: ['{name}']\n") as m:
                 self.assertEqual(self.curl(m, *client), (0, expected), name)
+
+    def test_guests_that_never_shake_hands_shut_nobody_out(self) -> None:
+        self.certificates()
+        with self.monitor("tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n") as m, contextlib.ExitStack() as all_of_them:
+            for i in range(400):
+                guest = all_of_them.enter_context(socket.socket())
+                guest.setblocking(False)
+                guest.connect_ex(("127.0.0.1", m.port))
+                if i % 2:
+                    with contextlib.suppress(OSError):
+                        guest.send(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a hello
+                if i % 100 == 99:
+                    self.assertEqual(self.curl(m), (0, "200"), f"behind {i + 1} others")
 
     def test_certificates_inside_the_file(self) -> None:
         self.certificates()

@@ -186,6 +186,7 @@ static int print_once(const options *o, hu_keeper *k, const sigset_t *waiting, h
     t = o->shared.json ? hu_text_empty() : hu_text_new(k, &how);
     if (t && o->shared.json)
         hu_keeper_read(k, put_lines, t);
+    hu_command_end_with_reader();
     out = hu_out_open_fd(STDOUT_FILENO);
     if (!t || !t->text || !out) {
         hu_text_drop(t);

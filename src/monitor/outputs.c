@@ -140,7 +140,7 @@ static void write_all(hu_outputs *o, hu_text *lines, bool has_to_reopen)
 {
     hu_error err = {0};
 
-    if (o->how.textfile) {
+    if (o->how.textfile && hu_keeper_has_looked(o->keeper, 1)) { /* a page without what comes a moment later is none */
         write_page(o, &err);
         tell(o, &o->page_health, &err);
     }
