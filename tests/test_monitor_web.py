@@ -260,7 +260,7 @@ class Users(Web):
                 self.assertEqual(status, 401, path)
                 self.assertTrue(headers["WWW-Authenticate"].startswith("Basic realm="))
             for user, password, status in (("alice", words, 200), ("alice", words, 200), ("b ob", "b", 200), ("alice", "b", 401), ("b ob", words, 401),
-                                           ("alice", words + "x", 401), ("alice", "", 401), ("", "", 401), ("nobody", "b", 401), ("Alice", words, 401),
+                                           ("alice", words + "x", 401), ("alice", "", 401), ("", "", 401), ("nobody", words, 401), ("Alice", words, 401),
                                            ("empty", "", 200), ("x" * 300, "b", 401), ("alice", "x" * 3000, 401)):
                 self.assertEqual(self.ask(m, user, password), status, (user[:20], password[:20]))
             for header in ("Basic", "Basic !!!!", "Bearer YTpi", "Basic " + base64.b64encode(b"alice").decode(),

@@ -154,7 +154,7 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
     s.options = options;
     s.board = board;
     s.to = to;
-    for (uint16_t i = 0; hu_sources[i] && s.n < HU_SOURCES_MOST; i++)
+    for (uint16_t i = 0; hu_sources[i] && i < HU_SOURCES_MOST; i++)
         if (hu_sources[i]->sampler == which)
             s.at[s.n++] = (entry){.source = hu_sources[i], .number = i};
     for (int g = 0; g < HU_SAMPLE_GROUPS; g++)
