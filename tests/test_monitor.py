@@ -318,13 +318,21 @@ class Http(unittest.TestCase):
                     break
             self.assertTrue(ended, "it is still connected")
 
-    def test_slow_readers_get_an_end_and_others_an_answer(self) -> None:
+    def test_40_scrapes_at_a_time_and_slow_readers_make_room(self) -> None:
+        request = b"GET /metrics HTTP/1.1\r\nHost: a\r\nX-Prometheus-Scrape-Timeout-Seconds: 20\r\n\r\n" * 200
         with Monitor() as m, contextlib.ExitStack() as all_of_them:
-            for _ in range(60):
-                guest = all_of_them.enter_context(socket.socket())
+            guests = [all_of_them.enter_context(socket.socket()) for _ in range(45)]
+            for guest in guests:
                 guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
                 guest.connect(("127.0.0.1", m.port))
-                guest.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\nX-Prometheus-Scrape-Timeout-Seconds: 1\r\n\r\n" * 20)
+                guest.setblocking(False)
+
+            def refused() -> bool:
+                for guest in guests:
+                    with contextlib.suppress(OSError):
+                        guest.send(request)  # and never read
+                return m.get()[0] == 503
+            wait_for(refused, "503")
             wait_for(lambda: m.get()[0] == 200, "an answer")
 
     def test_a_body_is_of_no_use(self) -> None:

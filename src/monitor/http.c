@@ -123,7 +123,7 @@ static enum MHD_Result send_page(request *r, const char *path)
     hu_page              page;
 
     if (hu_pages_is_metrics(path)) {
-        if (atomic_load(&h->scrapes) >= SCRAPES_MOST)
+        if (atomic_load(&h->scrapes) >= SCRAPES_MOST && !hu_visitors_cut_slowest(&h->visitors, now_ns()))
             return say(r, MHD_HTTP_SERVICE_UNAVAILABLE, "40 scrapes are being answered already; come again\n");
         atomic_fetch_add(&h->scrapes, 1);
         r->is_scrape = true;

@@ -9,6 +9,7 @@
 #define SECOND   INT64_C(1000000000)
 #define NEW_NS   (10 * SECOND)  /* for a handshake and a whole head: programs send them at once */
 #define IDLE_NS  (150 * SECOND) /* the longest interval between scrapes that people use is two minutes */
+#define SLOW_NS  (1 * SECOND)   /* to take an answer, where others wait for theirs */
 #define LEAST_NS (SECOND / 20)  /* that everybody gets, however many there are */
 
 void hu_visitors_init(hu_visitors *v)
@@ -147,6 +148,21 @@ int64_t hu_visitors_sweep(hu_visitors *v, int64_t now_ns)
         next_ns = now_ns + LEAST_NS;
     pthread_mutex_unlock(&v->lock);
     return next_ns;
+}
+
+bool hu_visitors_cut_slowest(hu_visitors *v, int64_t now_ns)
+{
+    hu_visitor *slowest = NULL;
+
+    pthread_mutex_lock(&v->lock);
+    for (size_t i = 0; i < HU_VISITORS_ROOM; i++)
+        if (v->at[i].state == HU_VISITOR_ASKS && now_ns - v->at[i].since_ns >= SLOW_NS &&
+            (!slowest || v->at[i].since_ns < slowest->since_ns))
+            slowest = &v->at[i];
+    if (slowest)
+        send_away(slowest);
+    pthread_mutex_unlock(&v->lock);
+    return slowest != NULL;
 }
 
 unsigned hu_visitors_clear(hu_visitors *v, const void *house)

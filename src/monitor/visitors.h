@@ -61,6 +61,9 @@ void hu_visitors_leave(hu_visitors *v, hu_visitor *who);
  */
 int64_t hu_visitors_sweep(hu_visitors *v, int64_t now_ns);
 
+/* Sends away the one that has been taking its answer for longest, if that is a second or more.  False: there is none. */
+bool hu_visitors_cut_slowest(hu_visitors *v, int64_t now_ns);
+
 /* How many are being answered by a house; and sends all others of it away. */
 unsigned hu_visitors_clear(hu_visitors *v, const void *house);
 

@@ -308,6 +308,7 @@ static void places_are_lent_for_a_time(void **state)
     hu_visitors_ask(&v, asks, SECONDS(2), SECONDS(20));
     hu_visitors_ask(&v, idle, SECONDS(2), SECONDS(20));
     hu_visitors_answered(&v, idle, SECONDS(3));
+    assert_false(hu_visitors_cut_slowest(&v, SECONDS(3) - 1)); /* it has had less than a second */
     assert_true(hu_visitors_sweep(&v, SECONDS(10)) == SECONDS(11));
     assert_true(hu_visitors_sweep(&v, SECONDS(11)) == SECONDS(22));
     assert_int_equal(silent->state, HU_VISITOR_SENT_AWAY);
@@ -317,8 +318,14 @@ static void places_are_lent_for_a_time(void **state)
     assert_int_equal(idle->state, HU_VISITOR_SENT_AWAY);
     assert_true(hu_visitors_sweep(&v, SECONDS(22)) == INT64_MAX);
     assert_int_equal(asks->state, HU_VISITOR_SENT_AWAY);
+    assert_false(hu_visitors_cut_slowest(&v, SECONDS(30)));
     hu_visitors_leave(&v, asks);
     assert_int_equal(asks->state, HU_VISITOR_NONE);
+    asks = hu_visitors_enter(&v, ends_of[0] + 3000, &v, SECONDS(30));
+    hu_visitors_house(&v, ends_of[0] + 3000);
+    hu_visitors_ask(&v, asks, SECONDS(30), SECONDS(20));
+    assert_true(hu_visitors_cut_slowest(&v, SECONDS(31)));
+    assert_int_equal(asks->state, HU_VISITOR_SENT_AWAY);
     hu_visitors_leave(&v, NULL);
     hu_visitors_free(&v);
     close(ends_of[0]);
