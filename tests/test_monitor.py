@@ -558,10 +558,15 @@ class Files(unittest.TestCase):
         for line in (self.folder / "node.jsonl").read_text().splitlines():
             json.loads(line)
 
+    def pipe(self) -> pathlib.Path:
+        """That nobody reads."""
+        os.mkfifo(self.folder / "pipe")
+        return self.folder / "pipe"
+
     def test_what_cannot_be_written_is_said_before_anything_runs(self) -> None:
         for arguments, words in ((["--textfile", self.folder / "none"], "no such folder"),
                                  (["--jsonl", self.folder / "none/x"], "No such file or directory"),
-                                 (["--jsonl-size", "10"], "--jsonl"), (["--jsonl", "x", "--jsonl-size", "ten"], "is no size"),
+                                 (["--jsonl", self.pipe()], "No such device"), (["--jsonl-size", "10"], "--jsonl"), (["--jsonl", "x", "--jsonl-size", "ten"], "is no size"),
                                  (["--dcgm-names=all"], "--dcgm-names=only"), (["--once", "--listen", ":0"], "--listen"),
                                  (["--json"], "--once")):
             status, out, err = run("monitor", *arguments)

@@ -20,7 +20,7 @@ import urllib.parse
 from typing import Any
 
 from tests.program import run, skip_loudly
-from tests.test_monitor import PATIENCE, Monitor, fetch, free_port, wait_for
+from tests.test_monitor import OPENMETRICS, PATIENCE, Monitor, check_openmetrics, fetch, free_port, wait_for
 
 LONG = "$2y$22$" + "a" * 53  # of no password that is known; to find that out takes minutes
 
@@ -185,6 +185,8 @@ class Tls(Web):
             wait_for(lambda: any("unknown key \"colour\"" in line for line in m.said), "an error")
             self.assertEqual(self.curl(m), (0, "200"))
             self.assertIn('holdup_monitor_problem{source="web_config"', (self.folder / "answer").read_text())
+            self.curl(m, "-H", f"Accept: {OPENMETRICS}")
+            check_openmetrics(self, (self.folder / "answer").read_text())
             time.sleep(2.5)  # two more looks
             self.assertEqual(sum("colour" in line for line in m.said), 1)
             self.file.write_text("")  # and plain, now

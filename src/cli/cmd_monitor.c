@@ -229,7 +229,7 @@ static void reload(service *s)
         hu_outputs_reopen(s->outputs);
     rc = hu_http_reload(s->http, has_to_reload, &err);
     if (rc < 0 && (has_to_reload || strcmp(err.text, s->said) != 0)) {
-        hu_command_say("%s: %s; the configuration of before holds", err.file, err.text);
+        hu_command_say("%s%s%s; the configuration of before holds", err.file, err.file[0] ? ": " : "", err.text);
         hu_keeper_problem(s->keeper, "web_config", err.text, "mend the file; it is read again when it changes");
     } else if (rc == 0 && s->said[0]) {
         hu_command_say("%s: read again", s->options->web_config);

@@ -65,14 +65,6 @@ static const hu_dcgm_name xid = {"DCGM_FI_DEV_XID_ERRORS",
                                  1,
                                  "Value of the last XID error encountered."};
 
-bool hu_dcgm_has(hu_metric m)
-{
-    for (const hu_dcgm_name *d = hu_dcgm_names; d->name; d++)
-        if (strcmp(d->own, hu_metric_rows[m].name) == 0)
-            return true;
-    return false;
-}
-
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
 /* The value of a label; "" when the metric has no such label, or the series no value of it. */
@@ -147,6 +139,15 @@ static bool is_meant(const hu_dcgm_name *d, const hu_reading *r, const hu_readin
         return true;
     snprintf(key, sizeof key, "%.*s", (int)(equals - d->where), d->where);
     return strcmp(label_of(r, key), equals + 1) == 0;
+}
+
+bool hu_dcgm_has(const hu_reading *rows, size_t n, size_t i)
+{
+    for (const hu_dcgm_name *d = hu_dcgm_names; d->name; d++)
+        if (strcmp(d->own, hu_metric_rows[rows[i].metric].name) == 0 &&
+            is_meant(d, &rows[i], find_info(rows, n, label_of(&rows[i], "uuid"))))
+            return true;
+    return false;
 }
 
 /* Shares and clocks come out as the whole numbers that they were, whatever a factor of 10^-6 does to a double. */

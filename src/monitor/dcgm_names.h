@@ -18,8 +18,8 @@ typedef struct {
 
 extern const hu_dcgm_name hu_dcgm_names[]; /* a NULL name ends the table */
 
-/* Is there a DCGM name for it? */
-bool hu_dcgm_has(hu_metric m);
+/* Is there a DCGM name for the i-th of these rows?  Only for NVIDIA's GPUs: those of others have holdup_gpu_info that says so. */
+bool hu_dcgm_has(const hu_reading *rows, size_t n, size_t i);
 
 /*
  * Families of `rows`, which are sorted by metric and then by labels.  Identity comes from holdup_gpu_info; only NVIDIA's GPUs

@@ -139,8 +139,9 @@ static void drop_twins(gathered *g)
 
 hu_text *hu_text_of(const hu_held *held, size_t n, const hu_text_how *how)
 {
-    hu_text *t = hu_text_empty();
-    gathered g = {.has_failed = !t};
+    hu_text  *t = hu_text_empty();
+    gathered  g = {.has_failed = !t};
+    hu_metric family = HU_METRIC_COUNT;
 
     for (size_t i = 0; i < n && !g.has_failed; i++)
         gather(&g, held[i].readings, how);
@@ -148,10 +149,11 @@ hu_text *hu_text_of(const hu_held *held, size_t n, const hu_text_how *how)
         qsort(g.at, g.n, sizeof *g.at, compare);
     drop_twins(&g);
     for (size_t i = 0; i < g.n && !g.has_failed; i++) {
-        if (how->names == HU_NAMES_DCGM && hu_dcgm_has(g.at[i].metric))
+        if (how->names == HU_NAMES_DCGM && hu_dcgm_has(g.at, g.n, i))
             continue;
-        if (i == 0 || g.at[i].metric != g.at[i - 1].metric)
+        if (g.at[i].metric != family)
             put_family(t, g.at[i].metric, how->format);
+        family = g.at[i].metric;
         put_series(t, &g.at[i]);
     }
     if (!g.has_failed && how->names != HU_NAMES_OWN)

@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "monitor/negotiate.h"
 
+enum { OLD_NS = 1000000000 }; /* ages, and what the monitor itself costs, change by themselves */
 enum { LEAST_TO_PACK = 512 }; /* bytes: below that, the packed text is about as long */
 
 static const char PLAIN[] = "text/plain; charset=utf-8";
@@ -16,6 +18,7 @@ struct hu_pages {
     hu_keeper    *keeper;
     hu_text_names names;
     hu_text      *text[HU_TEXT_FORMATS];
+    int64_t       made_ns[HU_TEXT_FORMATS];
 };
 
 hu_pages *hu_pages_new(hu_keeper *k, hu_text_names names)
@@ -43,15 +46,25 @@ static hu_page say(unsigned status, const char *text)
     return (hu_page){.status = status, .type = PLAIN, .body = text, .n = strlen(text)};
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static hu_page metrics(hu_pages *p, const char *accept, const char *accept_encoding)
 {
     const hu_text_how how = {.format = hu_negotiate_format(accept), .names = p->names};
+    const int64_t     now = now_ns();
     hu_text         **t = &p->text[how.format];
     hu_page           page;
 
-    if (!*t || (*t)->version != hu_keeper_version(p->keeper)) {
+    if (!*t || (*t)->version != hu_keeper_version(p->keeper) || now - p->made_ns[how.format] > OLD_NS) {
         hu_text_drop(*t);
         *t = hu_text_new(p->keeper, &how);
+        p->made_ns[how.format] = now;
     }
     if (!*t)
         return say(503, "out of memory\n");

@@ -23,7 +23,7 @@ void      hu_pages_free(hu_pages *p); /* NULL is fine */
 
 bool hu_pages_is_metrics(const char *path);
 
-/* One thread at a time.  A page is made once for all that ask while nothing changes. */
+/* One thread at a time.  A page is made once for all that ask within a second while nothing changes. */
 hu_page hu_pages_get(hu_pages *p, const char *path, const char *accept, const char *accept_encoding);
 
 #endif

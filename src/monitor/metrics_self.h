@@ -18,8 +18,8 @@
     M(STUCK, "holdup_monitor_stuck", GAUGE, "", "process",                                                                   \
       "1 if the process is inside of a call that does not return, for example into a driver.")                               \
     M(RESTARTS, "holdup_monitor_restarts_total", COUNTER, "", "process", "Times that the process was started again.")        \
-    M(PROBLEM, "holdup_monitor_problem", INFO, "", "source,what,fix",                                                        \
-      "Why something is not sampled, and what to do about it.")                                                              \
+    M(PROBLEM, "holdup_monitor_problem", GAUGE, "", "source,what,fix",                                                       \
+      "1: why something is not sampled, served or written, and what to do about it.")                                                              \
     M(START_TIME, "process_start_time_seconds", GAUGE, "seconds", "", "Unix time when the monitor started.")                 \
     M(PROCESS_CPU, "process_cpu_seconds_total", COUNTER, "seconds", "", "CPU time of the exporter's process.")               \
     M(PROCESS_RSS, "process_resident_memory_bytes", GAUGE, "bytes", "", "Resident memory of the exporter's process.")        \

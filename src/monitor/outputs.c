@@ -54,7 +54,7 @@ static int open_lines(hu_outputs *o, hu_error *err)
         o->fd = STDOUT_FILENO;
         return 0;
     }
-    o->fd = open(o->how.jsonl, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    o->fd = open(o->how.jsonl, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644); /* a pipe that nobody reads */
     if (o->fd < 0)
         return hu_fail(err, HU_EIO, o->how.jsonl, HU_NO_OFFSET, "cannot write: %s; check the folder and its permissions",
                        strerror(errno));
@@ -63,6 +63,7 @@ static int open_lines(hu_outputs *o, hu_error *err)
         o->fd = -1;
         return hu_fail(err, HU_EIO, o->how.jsonl, HU_NO_OFFSET, "another monitor writes this file; give each its own");
     }
+    fcntl(o->fd, F_SETFL, O_APPEND);
     o->can_rotate = fstat(o->fd, &is) == 0 && S_ISREG(is.st_mode);
     o->bytes = o->can_rotate ? is.st_size : 0;
     return 0;
@@ -127,7 +128,7 @@ static int write_page(hu_outputs *o, hu_error *err)
 static void tell(hu_outputs *o, health *h, const hu_error *err)
 {
     if (err->code < 0 && !h->is_failing) {
-        o->how.say("%s: %s; it goes on without until that works again", err->file, err->text);
+        o->how.say("%s%s%s; it goes on without until that works again", err->file, err->file[0] ? ": " : "", err->text);
         hu_keeper_problem(o->keeper, h->part, err->text, "make room, or give it another place");
     } else if (err->code == 0 && h->is_failing) {
         o->how.say("%s: written again", h == &o->page_health ? o->page : o->how.jsonl);

@@ -2,7 +2,8 @@
  * outputs.h - what the monitor writes to files: a page for node_exporter's textfile collector, and a line of JSON for each
  * look of each source.
  *
- * A thread of its own writes, since a disk may be full or hang; what cannot be written is lost, and said once.
+ * A thread of its own writes, since a disk may be full or hang.  What cannot be written is lost, which is said once; while a
+ * disk hangs, what exceeds 4 MB is lost.
  */
 #ifndef HU_MONITOR_OUTPUTS_H
 #define HU_MONITOR_OUTPUTS_H
