@@ -208,6 +208,15 @@ static bool has_shunned(const hu_keeper *k, hu_sampler which)
     return false;
 }
 
+/* Has it nobody to ask?  Then its silence says nothing. */
+static bool has_all_shunned(const hu_keeper *k, hu_sampler which)
+{
+    for (size_t i = 0; i < k->n_sources; i++)
+        if (hu_sources[i]->sampler == which && k->shunned[i].until_ns == 0)
+            return false;
+    return true;
+}
+
 static void look_after(hu_keeper *k, hu_sampler which, int64_t now)
 {
     sampler_state *s = &k->sampler[which];
@@ -224,6 +233,8 @@ static void look_after(hu_keeper *k, hu_sampler which, int64_t now)
         bury(k, which, now);
         return;
     }
+    if (has_all_shunned(k, which))
+        s->heard_ns = now;
     patience = patience < LEAST_STUCK_NS ? LEAST_STUCK_NS : patience;
     if (s->is_killed || now - s->heard_ns <= patience)
         return;
