@@ -6,6 +6,7 @@
 
 #include "monitor/dcgm_names.h"
 #include "monitor/exposition.h"
+#include "monitor/http_pages.h"
 #include "monitor/jsonl.h"
 #include "monitor/negotiate.h"
 #include "monitor/visitors.h"
@@ -363,6 +364,26 @@ static void the_idlest_makes_room(void **state)
     hu_visitors_free(&v);
 }
 
+/* Samplers run from the first moment; what they sent is known when the keeper has had a turn. */
+static void it_is_ready_when_all_was_asked(void **state)
+{
+    const hu_source_options how = {.root = "", .period_ns = SECONDS(1), .board = hu_gpu_board_new()};
+    hu_keeper              *k = hu_keeper_start(&how, NULL);
+    hu_pages               *pages = k ? hu_pages_new(k, HU_NAMES_OWN) : NULL;
+    int                     turns = 0;
+
+    (void)state;
+    assert_non_null(pages);
+    assert_int_equal(hu_pages_get(pages, "/-/ready", NULL, NULL).status, 503);
+    assert_int_equal(hu_pages_get(pages, "/-/healthy", NULL, NULL).status, 200);
+    while (turns++ < 60 && hu_pages_get(pages, "/-/ready", NULL, NULL).status != 200)
+        hu_keeper_turn(k, 1000, NULL);
+    assert_int_equal(hu_pages_get(pages, "/-/ready", NULL, NULL).status, 200);
+    hu_pages_free(pages);
+    hu_keeper_stop(k);
+    hu_gpu_board_free(how.board);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +397,7 @@ int main(void)
         cmocka_unit_test(formats_are_negotiated),
         cmocka_unit_test(places_are_lent_for_a_time),
         cmocka_unit_test(the_idlest_makes_room),
+        cmocka_unit_test(it_is_ready_when_all_was_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
