@@ -2,7 +2,6 @@
 """`holdup monitor` from outside: what it serves, to whom, and what it does when something hangs."""
 from __future__ import annotations
 
-import base64
 import contextlib
 import gzip
 import http.client
@@ -13,14 +12,13 @@ import re
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
 import urllib.request
-from typing import Any, Iterator
+from typing import Any
 
 from tests.program import EXE, NOBODY, SANITIZED, for_nobody, run, skip_loudly
 
