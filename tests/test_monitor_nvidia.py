@@ -118,7 +118,8 @@ def by(series: Series, name: str, label: str, **labels: str) -> dict[str, float]
 
 
 def names(series: Series, **labels: str) -> set[str]:
-    return {n for (n, l) in series if set(labels.items()) <= set(l)}
+    """Families of the GPU itself; whose it is is known even when it is lost."""
+    return {n for (n, l) in series if set(labels.items()) <= set(l)} - {"holdup_gpu_attribution_info", "holdup_gpu_allocated", "holdup_job_info"}
 
 
 def problems(series: Series) -> list[str]:

@@ -75,17 +75,18 @@ static void put_disk(hu_str line, hu_readings *out, const char *device)
     static const struct {
         hu_metric metric;
         int       field;
-        double    unit;
-    } fields[] = {{HU_METRIC_DISK_READS, 0, 1},  {HU_METRIC_DISK_READ, 2, SECTOR},    {HU_METRIC_DISK_READ_TIME, 3, 1e-3},
-                  {HU_METRIC_DISK_WRITES, 4, 1}, {HU_METRIC_DISK_WRITTEN, 6, SECTOR}, {HU_METRIC_DISK_WRITE_TIME, 7, 1e-3},
-                  {HU_METRIC_DISK_BUSY, 9, 1e-3}};
+        double    unit, per; /* so many of it are one second */
+    } fields[] = {{HU_METRIC_DISK_READS, 0, 1, 1},        {HU_METRIC_DISK_READ, 2, SECTOR, 1},
+                  {HU_METRIC_DISK_READ_TIME, 3, 1, 1e3},  {HU_METRIC_DISK_WRITES, 4, 1, 1},
+                  {HU_METRIC_DISK_WRITTEN, 6, SECTOR, 1}, {HU_METRIC_DISK_WRITE_TIME, 7, 1, 1e3},
+                  {HU_METRIC_DISK_BUSY, 9, 1, 1e3}};
     uint64_t value[10];
 
     for (size_t i = 0; i < HU_COUNT(value); i++)
         if (!hu_parse_u64(hu_cut_word(&line), &value[i]))
             return;
     for (size_t i = 0; i < HU_COUNT(fields); i++)
-        hu_put(out, fields[i].metric, (double)value[fields[i].field] * fields[i].unit, device);
+        hu_put(out, fields[i].metric, (double)value[fields[i].field] * fields[i].unit / fields[i].per, device);
 }
 
 static bool put_disks(const host_disk *h, hu_readings *out)

@@ -5,7 +5,8 @@
 
 #include "monitor/nvidia.h"
 
-static const double mega = 1e6, milli = 1e-3, nano = 1e-9, percent = 0.01, kibi = 1024;
+/* Of smaller units, so many are one: a division gives the nearest number, 253 / 1e9, a product with 1e-9 another one. */
+static const double mega = 1e6, kibi = 1024, milli = 1e3, nano = 1e9, percent = 100;
 
 enum { SILENCES_MOST = 3 };
 
@@ -122,9 +123,9 @@ void hu_nv_look_fast(hu_nvidia *s, hu_nv_gpu *g, int64_t now_ns)
         answers++;
         switch (asked[i]) {
         case HU_NVML_ASK_USE:
-            g->busy = (double)a[0] * percent;
+            g->busy = (double)a[0] / percent;
             put_whole(&g->fast, g, HU_METRIC_GPU_BUSY, g->busy);
-            put_whole(&g->fast, g, HU_METRIC_GPU_MEMORY_BUSY, (double)a[1] * percent);
+            put_whole(&g->fast, g, HU_METRIC_GPU_MEMORY_BUSY, (double)a[1] / percent);
             break;
         case HU_NVML_ASK_SM_CLOCK:
             put(&g->fast, g, HU_METRIC_GPU_SM_CLOCK, (double)a[0] * mega);
@@ -133,13 +134,13 @@ void hu_nv_look_fast(hu_nvidia *s, hu_nv_gpu *g, int64_t now_ns)
             put(&g->fast, g, HU_METRIC_GPU_MEMORY_CLOCK, (double)a[0] * mega);
             break;
         case HU_NVML_ASK_POWER:
-            put(&g->fast, g, HU_METRIC_GPU_POWER, (double)a[0] * milli);
+            put(&g->fast, g, HU_METRIC_GPU_POWER, (double)a[0] / milli);
             break;
         case HU_NVML_ASK_ENCODER:
-            put(&g->fast, g, HU_METRIC_GPU_ENCODER, (double)a[0] * percent);
+            put(&g->fast, g, HU_METRIC_GPU_ENCODER, (double)a[0] / percent);
             break;
         case HU_NVML_ASK_DECODER:
-            put(&g->fast, g, HU_METRIC_GPU_DECODER, (double)a[0] * percent);
+            put(&g->fast, g, HU_METRIC_GPU_DECODER, (double)a[0] / percent);
             break;
         default:
             put_reasons(&g->fast, g, (uint64_t)a[0]);
@@ -176,20 +177,20 @@ static void put_medium_fields(hu_nvidia *s, hu_nv_gpu *g)
     static const struct {
         hu_nvml_field field;
         hu_metric     metric;
-        double        unit;
+        double        unit, per; /* a value is so many units, and so many of it are one */
         const char   *kind;
         bool          must_be_wide; /* a counter of bytes of 32 bits wraps between two looks */
     } asked[] = {
-        {HU_FIELD_MEMORY_TEMPERATURE, HU_METRIC_GPU_MEMORY_TEMPERATURE, 1, NULL, false},
-        {HU_FIELD_POWER_INSTANT, HU_METRIC_GPU_POWER_INSTANT, milli, NULL, false},
-        {HU_FIELD_NVLINK_SENT, HU_METRIC_GPU_NVLINK_TX, kibi, NULL, true},
-        {HU_FIELD_NVLINK_RECEIVED, HU_METRIC_GPU_NVLINK_RX, kibi, NULL, true},
-        {HU_FIELD_PCIE_SENT, HU_METRIC_GPU_PCIE_TX, 1, NULL, true},
-        {HU_FIELD_PCIE_RECEIVED, HU_METRIC_GPU_PCIE_RX, 1, NULL, true},
-        {HU_FIELD_NVLINK_FLIT_ERRORS, HU_METRIC_GPU_NVLINK_ERRORS, 1, "crc_flit", false},
-        {HU_FIELD_NVLINK_DATA_ERRORS, HU_METRIC_GPU_NVLINK_ERRORS, 1, "crc_data", false},
-        {HU_FIELD_NVLINK_REPLAYS, HU_METRIC_GPU_NVLINK_ERRORS, 1, "replay", false},
-        {HU_FIELD_NVLINK_RECOVERIES, HU_METRIC_GPU_NVLINK_ERRORS, 1, "recovery", false},
+        {HU_FIELD_MEMORY_TEMPERATURE, HU_METRIC_GPU_MEMORY_TEMPERATURE, 1, 1, NULL, false},
+        {HU_FIELD_POWER_INSTANT, HU_METRIC_GPU_POWER_INSTANT, 1, milli, NULL, false},
+        {HU_FIELD_NVLINK_SENT, HU_METRIC_GPU_NVLINK_TX, kibi, 1, NULL, true},
+        {HU_FIELD_NVLINK_RECEIVED, HU_METRIC_GPU_NVLINK_RX, kibi, 1, NULL, true},
+        {HU_FIELD_PCIE_SENT, HU_METRIC_GPU_PCIE_TX, 1, 1, NULL, true},
+        {HU_FIELD_PCIE_RECEIVED, HU_METRIC_GPU_PCIE_RX, 1, 1, NULL, true},
+        {HU_FIELD_NVLINK_FLIT_ERRORS, HU_METRIC_GPU_NVLINK_ERRORS, 1, 1, "crc_flit", false},
+        {HU_FIELD_NVLINK_DATA_ERRORS, HU_METRIC_GPU_NVLINK_ERRORS, 1, 1, "crc_data", false},
+        {HU_FIELD_NVLINK_REPLAYS, HU_METRIC_GPU_NVLINK_ERRORS, 1, 1, "replay", false},
+        {HU_FIELD_NVLINK_RECOVERIES, HU_METRIC_GPU_NVLINK_ERRORS, 1, 1, "recovery", false},
     };
     enum { N = sizeof asked / sizeof *asked };
     hu_nvml_field       which[N];
@@ -209,9 +210,9 @@ static void put_medium_fields(hu_nvidia *s, hu_nv_gpu *g)
         if (asked[i].field == HU_FIELD_MEMORY_TEMPERATURE && v[i].value > HOTTEST_C)
             continue;
         if (asked[i].kind)
-            put_kind(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit, asked[i].kind);
+            put_kind(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit / asked[i].per, asked[i].kind);
         else
-            put(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit);
+            put(&g->medium, g, asked[i].metric, v[i].value * asked[i].unit / asked[i].per);
     }
     if (!(g->d.denied_fields >> HU_FIELD_NVLINK_SENT & 1)) /* one counter or the other, never by turns */
         return;
@@ -266,7 +267,7 @@ void hu_nv_look_medium(hu_nvidia *s, hu_nv_gpu *g)
     if (ask(s, g, HU_NVML_ASK_MARGIN, a))
         put(&g->medium, g, HU_METRIC_GPU_TEMPERATURE_MARGIN, (double)a[0]);
     if (ask(s, g, HU_NVML_ASK_ENERGY, a))
-        put(&g->medium, g, HU_METRIC_GPU_ENERGY, (double)a[0] * milli);
+        put(&g->medium, g, HU_METRIC_GPU_ENERGY, (double)a[0] / milli);
     if (g->is_up)
         put_medium_fields(s, g);
     if (g->is_up)
@@ -318,7 +319,7 @@ static void put_slow_fields(hu_nvidia *s, hu_nv_gpu *g)
         if (!v[i].has || v[i].value < 0)
             continue;
         if (asked[i].reason != NONE)
-            put_kind(&g->slow, g, HU_METRIC_GPU_THROTTLE, v[i].value * nano, words[asked[i].reason]);
+            put_kind(&g->slow, g, HU_METRIC_GPU_THROTTLE, v[i].value / nano, words[asked[i].reason]);
         else
             put(&g->slow, g, HU_METRIC_GPU_RECOVERY, v[i].value);
     }
@@ -370,12 +371,12 @@ static void put_limits(hu_nvidia *s, hu_nv_gpu *g)
         put(&g->slow, g, HU_METRIC_GPU_MEMORY_CLOCK_MAX, (double)a[1] * mega);
     }
     if (ask(s, g, HU_NVML_ASK_POWER_LIMIT, a))
-        put(&g->slow, g, HU_METRIC_GPU_POWER_LIMIT, (double)a[0] * milli);
+        put(&g->slow, g, HU_METRIC_GPU_POWER_LIMIT, (double)a[0] / milli);
     if (ask(s, g, HU_NVML_ASK_POWER_DEFAULT, a))
-        put(&g->slow, g, HU_METRIC_GPU_POWER_DEFAULT, (double)a[0] * milli);
+        put(&g->slow, g, HU_METRIC_GPU_POWER_DEFAULT, (double)a[0] / milli);
     if (ask(s, g, HU_NVML_ASK_POWER_RANGE, a)) {
-        put(&g->slow, g, HU_METRIC_GPU_POWER_MIN, (double)a[0] * milli);
-        put(&g->slow, g, HU_METRIC_GPU_POWER_MAX, (double)a[1] * milli);
+        put(&g->slow, g, HU_METRIC_GPU_POWER_MIN, (double)a[0] / milli);
+        put(&g->slow, g, HU_METRIC_GPU_POWER_MAX, (double)a[1] / milli);
     }
     if (ask(s, g, HU_NVML_ASK_PCIE_GENERATION, a))
         put(&g->slow, g, HU_METRIC_GPU_PCIE_GENERATION, (double)a[0]);
