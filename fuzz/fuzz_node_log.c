@@ -12,8 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static const hu_input_options how = {
     .limits = {.events = 100000, .nesting = 64, .event_bytes = 1 << 20, .string_bytes = 16 << 20, .inflate_ratio = 400}};
 
-static const char trace[] = "{\"baseTimeNanoseconds\":1795000000000000000,\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\","
-                            "\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":5e6,\"args\":{\"device\":0,\"stream\":7}}]}";
+static const char trace[] =
+    "{\"baseTimeNanoseconds\":1795000000000000000,\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\","
+    "\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":5e6,\"args\":{\"device\":0,\"stream\":7}}]}";
 
 static void read_one(hu_node_log *log, hu_str bytes)
 {

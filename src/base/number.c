@@ -276,7 +276,7 @@ size_t hu_format_f64(char *out, double value, bool is_float)
 enum { DIGITS_EXACT = 15, DIGITS_MOST = 17 }; /* that a double keeps; that tell it from all others */
 
 /*
- * Digits of a number without its point, and the power of ten of the first one.  printf's own point, whatever it is, is passed
+ * Digits of a number without its point, and the power of ten of the first one.  printf's point, whatever it is, is passed
  * over, and the text is read back by a C locale, so that the host's plays no part.
  */
 static int shortest_digits(double positive, char digits[DIGITS_MOST + 1], int *power)

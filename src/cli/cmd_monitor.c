@@ -31,7 +31,7 @@ typedef struct {
     bool        once, no_users;
     const char *library, *root, *kubelet, *job_dir, *web_config, *textfile, *jsonl;
     const char *scenario; /* of --demo */
-    int         names; /* hu_text_names */
+    int         names;    /* hu_text_names */
     int64_t     period_ns, jsonl_bytes;
 } options;
 

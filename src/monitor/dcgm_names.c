@@ -39,7 +39,7 @@ const hu_dcgm_name hu_dcgm_names[] = {
      "Number of remapped rows for uncorrectable errors."},
     {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", true, "holdup_gpu_remapped_rows_total", "cause=corrected", 1,
      "Number of remapped rows for correctable errors."},
-    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", false, "holdup_gpu_row_remap_failed", NULL, 1, "Whether remapping of rows has failed."},
+    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", false, "holdup_gpu_row_remap_failed", NULL, 1, "Whether remapping rows has failed."},
     {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", false, "holdup_gpu_graphics_active_ratio", NULL, 1,
      "Ratio of time the graphics engine is active."},
     {"DCGM_FI_PROF_SM_ACTIVE", false, "holdup_gpu_sm_active_ratio", NULL, 1,

@@ -18,11 +18,11 @@ typedef struct {
 
 extern const hu_dcgm_name hu_dcgm_names[]; /* a NULL name ends the table */
 
-/* Is there a DCGM name for the i-th of these rows?  Only for NVIDIA's GPUs: those of others have holdup_gpu_info that says so. */
+/* Is there a DCGM name for the i-th of these rows?  Only for NVIDIA's GPUs, as holdup_gpu_info says. */
 bool hu_dcgm_has(const hu_reading *rows, size_t n, size_t i);
 
 /*
- * Families of `rows`, which are sorted by metric and then by labels.  Identity comes from holdup_gpu_info; only NVIDIA's GPUs
+ * Families of `rows`, which are sorted by metric, then by labels.  Identity comes from holdup_gpu_info; only NVIDIA's GPUs
  * have DCGM names.  In OpenMetrics their counters are of unknown type, since the names lack `_total`.
  */
 void hu_dcgm_write(hu_text *t, const hu_reading *rows, size_t n, bool is_open);

@@ -55,7 +55,7 @@ typedef struct {
     uint32_t         n_xids; /* of the writer alone, as all that follows */
     hu_board_xid     xid[HU_BOARD_XIDS];
     uint64_t         log_next; /* record of the kernel log that was not read yet; 0: none was */
-    hu_job_ledger    jobs; /* of the jobs sampler alone */
+    hu_job_ledger    jobs;     /* of the jobs sampler alone */
 } hu_gpu_board;
 
 /* Memory for one that children share, cleared; NULL: there is none. */

@@ -33,7 +33,7 @@ bool               hu_http_has_tls(const hu_http *h);
 int hu_http_start(hu_http *h, hu_keeper *k, hu_error *err);
 
 /*
- * Takes what changed in the configuration and the files that it names; call it about once a second.  `is_forced`: look at them
+ * Takes what changed in the configuration and the files that it names; call it once a second.  `is_forced`: look at them
  * even if they seem the same.  Returns 0, or an error, and goes on with what it had.
  */
 int hu_http_reload(hu_http *h, bool is_forced, hu_error *err);

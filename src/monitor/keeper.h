@@ -18,7 +18,7 @@ typedef struct hu_keeper hu_keeper;
 /* NULL on failure, with the reason in err. */
 hu_keeper *hu_keeper_start(const hu_source_options *options, hu_error *err);
 
-/* Takes what samplers have sent, for at most `ms`, and looks after them.  Signals of `mask` are let in meanwhile only (ppoll(2);
+/* Takes what samplers sent, for at most `ms`, and looks after them.  Signals of `mask` are let in meanwhile only (ppoll(2);
    NULL: as they are).  Call it all the time, from one thread. */
 void hu_keeper_turn(hu_keeper *k, int ms, const sigset_t *mask);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * listen.c - sockets are made here and not by the HTTP library, so that a port that is taken can be told from other troubles,
+ * listen.c - sockets are made here and not by the HTTP library, so that a port that is taken can be told from other ills,
  * and so that they outlive a change of certificates. */
 #include "monitor/listen.h"
 

@@ -31,7 +31,7 @@ int hu_outputs_start(hu_outputs *o, hu_keeper *k, hu_error *err);
 /* The file of lines was moved away: another one of its name is begun. */
 void hu_outputs_reopen(hu_outputs *o);
 
-/* Writes what came, and removes holdup.prom: nobody keeps it true any more.  Does not wait for a disk that hangs.  NULL is fine. */
+/* Writes what came and removes holdup.prom, which is true no more.  Does not wait for a disk that hangs.  NULL: fine. */
 void hu_outputs_stop(hu_outputs *o);
 
 #endif

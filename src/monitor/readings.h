@@ -20,8 +20,8 @@ typedef struct {
     uint32_t magic;
     uint32_t bytes; /* of the rows */
     uint16_t source, group;
-    uint32_t n;           /* rows */
-    uint32_t is_open;     /* the source has something to sample; else the rows say why not */
+    uint32_t n;       /* rows */
+    uint32_t is_open; /* the source has something to sample; else the rows say why not */
     uint32_t unused;
     int64_t  at_ns;       /* CLOCK_REALTIME when the look began */
     int64_t  duration_ns; /* of the look */
@@ -45,8 +45,8 @@ typedef struct {
 void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *const *values, size_t n);
 
 /* hu_put(r, HU_METRIC_GPU_UP, 1, gpu, uuid): the values of all labels; hu_put_plain for a metric without labels. */
-#define hu_put(r, m, value, ...)                                            \
-    hu_readings_put((r), (m), (value), (const char *const[]){__VA_ARGS__},  \
+#define hu_put(r, m, value, ...)                                           \
+    hu_readings_put((r), (m), (value), (const char *const[]){__VA_ARGS__}, \
                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 #define hu_put_plain(r, m, value) hu_readings_put((r), (m), (value), NULL, 0)
 

@@ -56,7 +56,7 @@ void hu_visitors_answered(hu_visitors *v, hu_visitor *who, int64_t now_ns);
 void hu_visitors_leave(hu_visitors *v, hu_visitor *who);
 
 /*
- * Sends away who has used up its time, and the idlest while there are more than HU_VISITORS_MOST.  Returns when to come again
+ * Sends away who has used up its time, and the idlest while there are over HU_VISITORS_MOST.  Returns when to come again
  * (INT64_MAX: there is nobody).
  */
 int64_t hu_visitors_sweep(hu_visitors *v, int64_t now_ns);
