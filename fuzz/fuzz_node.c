@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "monitor/amd_metrics.h"
-#include "monitor/drm_clients.h"
+#include "monitor/gpus/amd_metrics.h"
+#include "monitor/gpus/drm_clients.h"
 #include "monitor/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

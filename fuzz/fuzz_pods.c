@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/job_cgroup.h"
-#include "monitor/pod_names.h"
-#include "monitor/pod_resources.h"
+#include "monitor/jobs/job_cgroup.h"
+#include "monitor/jobs/pod_names.h"
+#include "monitor/jobs/pod_resources.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -295,7 +295,7 @@ class Processes(Tree):
             return set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Za-z0-9_]+|RANK)"', (ROOT / file).read_text()))
         asked = names("src/protocol/rank_id.c")
         self.assertGreater(len(asked), 40)
-        self.assertEqual(asked - names("src/monitor/job_environ.c"), set())
+        self.assertEqual(asked - names("src/monitor/jobs/job_environ.c"), set())
 
     def test_this_machine_as_root_and_as_nobody(self) -> None:
         """A real process of root: nobody may see its group and its user, not its environment."""

@@ -9,11 +9,11 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/demo_option.h"
-#include "monitor/exposition.h"
-#include "monitor/http.h"
-#include "monitor/jsonl.h"
+#include "monitor/serve/exposition.h"
+#include "monitor/serve/http.h"
+#include "monitor/serve/jsonl.h"
 #include "monitor/keeper.h"
-#include "monitor/outputs.h"
+#include "monitor/serve/outputs.h"
 
 enum {
     LISTEN_MOST = HU_HTTP_LISTEN_MOST,

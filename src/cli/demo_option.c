@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "monitor/demo.h"
+#include "monitor/demo/demo.h"
 
 static const char LIST[] = "list";
 

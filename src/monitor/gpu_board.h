@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "monitor/job_ledger.h"
+#include "monitor/jobs/job_ledger.h"
 
 enum { HU_BOARD_GPUS = 128, HU_BOARD_PIDS = 128, HU_BOARD_TEXT = 96, HU_BOARD_XIDS = 256 };
 

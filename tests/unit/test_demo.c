@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "monitor/demo_model.h"
+#include "monitor/demo/demo_model.h"
 #include "monitor/source.h"
 
 extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_jobs.c - whom a GPU works for, part by part: names of GPUs, an answer of a kubelet, what is known of a job, idle time. */
-#include "monitor/allocations.h"
-#include "monitor/job_cgroup.h"
-#include "monitor/job_ledger.h"
-#include "monitor/pod_names.h"
-#include "monitor/pod_resources.h"
+#include "monitor/jobs/allocations.h"
+#include "monitor/jobs/job_cgroup.h"
+#include "monitor/jobs/job_ledger.h"
+#include "monitor/jobs/pod_names.h"
+#include "monitor/jobs/pod_resources.h"
 #include "testing.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -4,12 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "monitor/dcgm_names.h"
-#include "monitor/exposition.h"
-#include "monitor/http_pages.h"
-#include "monitor/jsonl.h"
-#include "monitor/negotiate.h"
-#include "monitor/visitors.h"
+#include "monitor/serve/dcgm_names.h"
+#include "monitor/serve/exposition.h"
+#include "monitor/serve/http_pages.h"
+#include "monitor/serve/jsonl.h"
+#include "monitor/serve/negotiate.h"
+#include "monitor/serve/visitors.h"
 #include "testing.h"
 
 static char *text_of(const hu_readings *r, hu_text_format format, hu_text_names names, bool is_guest)

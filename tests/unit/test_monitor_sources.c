@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "monitor/amd_metrics.h"
-#include "monitor/drm_clients.h"
+#include "monitor/gpus/amd_metrics.h"
+#include "monitor/gpus/drm_clients.h"
 #include "monitor/files.h"
 #include "monitor/source.h"
 #include "testing.h"

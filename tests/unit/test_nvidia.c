@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "monitor/nvidia.h"
+#include "monitor/gpus/nvidia.h"
 #include "testing.h"
 
 extern const hu_source hu_source_nvidia;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * job_ledger.h - for how long each job had a GPU and did nothing with it: a sum that a restart of the sampler does not lose.
+ *
+ * It lies in memory that the samplers share; the jobs sampler alone writes it.
+ */
+#ifndef HU_MONITOR_JOBS_JOB_LEDGER_H
+#define HU_MONITOR_JOBS_JOB_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HU_LEDGER_ROWS = 512, HU_LEDGER_UUID = 96 };
+
+typedef struct {
+    char     uuid[HU_LEDGER_UUID]; /* "": a free row */
+    uint64_t job;                  /* hash of scheduler, job and user */
+    int64_t  seen_ns;              /* CLOCK_BOOTTIME when the job had the GPU last */
+    int64_t  idle_ns;
+    bool     is_measured; /* it was known at least once whether the GPU worked */
+} hu_ledger_row;
+
+typedef struct {
+    int64_t       at_ns; /* CLOCK_BOOTTIME of the look that was counted last */
+    hu_ledger_row row[HU_LEDGER_ROWS];
+} hu_job_ledger;
+
+/*
+ * The row of a job on a GPU, made if there is none; NULL: all rows are of jobs that were there lately.  A job that has not
+ * been seen for ten minutes has ended, and its sum with it.
+ */
+hu_ledger_row *hu_ledger_find(hu_job_ledger *l, const char *uuid, uint64_t job, int64_t now_ns);
+
+#endif
