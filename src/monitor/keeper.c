@@ -402,7 +402,7 @@ bool hu_keeper_has_looked(hu_keeper *k, unsigned times)
         const sampler_state *s = &k->sampler[hu_sources[i]->sampler];
 
         if (!s->is_killed && s->restarts == 0)
-            all &= k->slots[i * HU_SAMPLE_GROUPS + HU_GROUP_FAST].times >= times;
+            all &= k->slots[i * HU_SAMPLE_GROUPS + HU_SAMPLE_FAST].times >= times;
     }
     pthread_mutex_unlock(&k->lock);
     return all;
@@ -429,14 +429,14 @@ static void put_source(hu_keeper *k, size_t i, int64_t now)
 {
     const char *name = hu_sources[i]->name;
     const slot *s = &k->slots[i * HU_SAMPLE_GROUPS];
-    const bool  up = holds(k, &s[HU_GROUP_FAST], HU_GROUP_FAST, now);
+    const bool  up = holds(k, &s[HU_SAMPLE_FAST], HU_SAMPLE_FAST, now);
 
-    if ((s[HU_GROUP_FAST].times == 0 && !k->shunned[i].backoff) || (up && !s[HU_GROUP_FAST].r.head.is_open))
+    if ((s[HU_SAMPLE_FAST].times == 0 && !k->shunned[i].backoff) || (up && !s[HU_SAMPLE_FAST].r.head.is_open))
         return; /* there is nothing of its kind here */
     hu_put(&k->own, HU_METRIC_SOURCE_UP, up, name);
     if (!up)
         return;
-    hu_put(&k->own, HU_METRIC_SAMPLE_AGE, (double)(now - s[HU_GROUP_FAST].taken_ns) / 1e9, name);
+    hu_put(&k->own, HU_METRIC_SAMPLE_AGE, (double)(now - s[HU_SAMPLE_FAST].taken_ns) / 1e9, name);
     for (int g = 0; g < HU_SAMPLE_GROUPS; g++) {
         static const char *const groups[HU_SAMPLE_GROUPS] = {"fast", "medium", "slow"};
 
@@ -564,7 +564,7 @@ void hu_keeper_read(hu_keeper *k, void (*take_all)(void *context, const hu_held 
     for (size_t i = 0; i < k->n_sources; i++) {
         const slot *s = &k->slots[i * HU_SAMPLE_GROUPS];
 
-        if (!holds(k, &s[HU_GROUP_FAST], HU_GROUP_FAST, now))
+        if (!holds(k, &s[HU_SAMPLE_FAST], HU_SAMPLE_FAST, now))
             continue;
         for (int g = 0; g < HU_SAMPLE_GROUPS; g++)
             if (holds(k, &s[g], g, now))

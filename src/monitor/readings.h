@@ -13,7 +13,7 @@
 #include "monitor/metrics.h"
 
 /* How often something is sampled: what changes fast and costs little, counters, what costs most. */
-typedef enum { HU_GROUP_FAST, HU_GROUP_MEDIUM, HU_GROUP_SLOW, HU_SAMPLE_GROUPS } hu_sample_group;
+typedef enum { HU_SAMPLE_FAST, HU_SAMPLE_MEDIUM, HU_SAMPLE_SLOW, HU_SAMPLE_GROUPS } hu_sample_group;
 
 /* In front of the rows. */
 typedef struct {

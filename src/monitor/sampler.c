@@ -126,12 +126,12 @@ static void ask(sampler *s, entry *e, hu_sample_group group)
         hu_readings_clear(r);
         if (!e->source->sample(e->state, group, r))
             give_up(s, e, before_ns);
-        else if (group == HU_GROUP_FAST)
+        else if (group == HU_SAMPLE_FAST)
             e->backoff = 0;
     }
     r->head.at_ns = at_ns;
     r->head.duration_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-    if (e->is_open || group == HU_GROUP_FAST)
+    if (e->is_open || group == HU_SAMPLE_FAST)
         send_readings(s, e, r, group);
 }
 
@@ -169,7 +169,7 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
                 look(&s, &s.at[i], (hu_sample_group)g);
             due[g] += period[g] * ((now - due[g]) / period[g] + 1); /* looks that were missed are not made up for */
         }
-        sleep_until(due[HU_GROUP_FAST]);
+        sleep_until(due[HU_SAMPLE_FAST]);
     }
 }
 

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
                 board.at_ns = boot_ns() - INT64_C(60) * 1000000000;
             hu_gpu_board_write(how.board, &board);
             hu_readings_clear(&readings);
-            if (!hu_source_jobs.sample(state, HU_GROUP_FAST, &readings))
+            if (!hu_source_jobs.sample(state, HU_SAMPLE_FAST, &readings))
                 return 1;
             print(&readings);
         } else {

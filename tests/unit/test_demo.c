@@ -174,7 +174,7 @@ static void test_sources_fill_the_board_and_count_idle_time(void **state)
     assert_true(hu_source_demo_jobs.open(&options, &j, &jobs));
     for (int i = 0; i < HU_SAMPLE_GROUPS; i++)
         assert_true(hu_source_demo_gpu.sample(g, (hu_sample_group)i, &gpu));
-    assert_true(hu_source_demo_jobs.sample(j, HU_GROUP_FAST, &jobs));
+    assert_true(hu_source_demo_jobs.sample(j, HU_SAMPLE_FAST, &jobs));
     assert_true(hu_gpu_board_read(options.board, &board));
     assert_int_equal(board.n, HU_DEMO_GPUS);
     assert_string_equal(board.gpu[6].uuid, idle);
@@ -189,14 +189,14 @@ static void test_sources_fill_the_board_and_count_idle_time(void **state)
     board.gpu[0].busy = .93;
     hu_gpu_board_write(options.board, &board);
     hu_readings_clear(&jobs);
-    assert_true(hu_source_demo_jobs.sample(j, HU_GROUP_FAST, &jobs));
+    assert_true(hu_source_demo_jobs.sample(j, HU_SAMPLE_FAST, &jobs));
     after = found(&jobs, HU_METRIC_ALLOCATED_IDLE, idle, "48219", NULL);
     assert_true(fabs(after - before - 5) < 1e-9);
     assert_true(found(&jobs, HU_METRIC_ALLOCATED_IDLE, busy, "48213", NULL) == 0);
     /* names of people are left out on demand */
     options.no_users = true;
     hu_readings_clear(&jobs);
-    assert_true(hu_source_demo_jobs.sample(j, HU_GROUP_FAST, &jobs));
+    assert_true(hu_source_demo_jobs.sample(j, HU_SAMPLE_FAST, &jobs));
     found(&jobs, HU_METRIC_JOB_INFO, idle, "grace", &n);
     assert_int_equal(n, 0);
     found(&jobs, HU_METRIC_JOB_INFO, idle, "48219", &n);

@@ -233,7 +233,7 @@ static void dcgm_names_have_its_labels_and_units(void **state)
 
 static void a_look_is_a_line(void **state)
 {
-    hu_readings r = {.head = {.at_ns = 1795473876000000123, .group = HU_GROUP_MEDIUM}};
+    hu_readings r = {.head = {.at_ns = 1795473876000000123, .group = HU_SAMPLE_MEDIUM}};
     hu_text    *t = hu_text_empty();
 
     (void)state;

@@ -160,12 +160,12 @@ static void test_energy(void **state)
     put(&t, "sys/class/powercap/intel-rapl-mmio:0/name", "package-0\n");
     put(&t, "sys/class/powercap/intel-rapl-mmio:0/max_energy_range_uj", "1\n");
     s = open_source(&hu_source_host_power, &t, NULL);
-    assert_true(look(&hu_source_host_power, s, HU_GROUP_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0") == 900);
+    assert_true(look(&hu_source_host_power, s, HU_SAMPLE_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0") == 900);
     put(&t, "sys/class/powercap/intel-rapl:0/energy_uj", "100000000\n");
-    assert_true(look(&hu_source_host_power, s, HU_GROUP_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0") == 1100);
-    assert_true(look(&hu_source_host_power, s, HU_GROUP_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0/dram") == 1.5);
+    assert_true(look(&hu_source_host_power, s, HU_SAMPLE_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0") == 1100);
+    assert_true(look(&hu_source_host_power, s, HU_SAMPLE_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0/dram") == 1.5);
     put(&t, "sys/class/powercap/intel-rapl:0/energy_uj", "nonsense\n");
-    assert_true(isnan(look(&hu_source_host_power, s, HU_GROUP_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0")));
+    assert_true(isnan(look(&hu_source_host_power, s, HU_SAMPLE_MEDIUM, HU_METRIC_CPU_ENERGY, "package-0")));
     hu_source_host_power.close(s);
     end(&t);
 }
@@ -416,9 +416,9 @@ static void test_amd_throttling(void **state)
     put_bytes(&t, AMD_0 "gpu_metrics", &d, sizeof d);
     put(&t, AMD_0 "gpu_busy_percent", "50\n");
     s = open_source(&hu_source_amd, &t, NULL);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
-    assert_true(look(&hu_source_amd, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software power cap") == 0);
-    assert_true(look(&hu_source_amd, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_ENERGY, AMD_LABELS) == 16);
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_FAST, &out));
+    assert_true(look(&hu_source_amd, s, HU_SAMPLE_MEDIUM, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software power cap") == 0);
+    assert_true(look(&hu_source_amd, s, HU_SAMPLE_MEDIUM, HU_METRIC_GPU_ENERGY, AMD_LABELS) == 16);
     d.ticks = 0x100; /* 512 later */
     d.residency[HU_AMD_POWER] = 512;
     d.residency[HU_AMD_THERMAL] = 128;
@@ -426,7 +426,7 @@ static void test_amd_throttling(void **state)
     put_bytes(&t, AMD_0 "gpu_metrics", &d, sizeof d);
     usleep(1000);
     hu_readings_clear(&out);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_MEDIUM, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_MEDIUM, &out));
     power = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software power cap");
     thermal = value_of(&out, HU_METRIC_GPU_THROTTLE, AMD_LABELS ",software thermal slowdown");
     assert_true(power > 0 && fabs(power / thermal - 4) < 1e-9);
@@ -453,7 +453,7 @@ static void test_amd_lost(void **state)
     put(&t, "sys/devices/pci0000:00/0000:85:00.0/gpu_busy_percent", "20\n");
     put(&t, "sys/devices/pci0000:00/0000:85:00.0/power/runtime_status", "suspended\n");
     s = open_source(&hu_source_amd, &t, board);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 1);
     assert_true(value_of(&out, HU_METRIC_GPU_BUSY, AMD_LABELS ",") == 0.5);
     assert_true(value_of(&out, HU_METRIC_GPU_UP, "1,0000:85:00.0") == 1);
@@ -463,19 +463,19 @@ static void test_amd_lost(void **state)
     assert_string_equal(board->state.gpu[0].bus, "0000:05:00.0");
     put_bytes(&t, AMD_0 "config", "\xff\xff\xff\xff\xff\xff", 6); /* off the bus, and the driver has not noticed */
     hu_readings_clear(&out);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 0);
     put_bytes(&t, AMD_0 "config", "\x02\x10\xa1\x74\xff\xff", 6);
     hu_readings_clear(&out);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 1);
     put(&t, AMD_0 "gpu_busy_percent", "");
     hu_readings_clear(&out);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_FAST, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_UP, AMD_LABELS) == 0);
     assert_int_equal(out.head.n, 2); /* that, and the other one */
     hu_readings_clear(&out);
-    assert_true(hu_source_amd.sample(s, HU_GROUP_MEDIUM, &out));
+    assert_true(hu_source_amd.sample(s, HU_SAMPLE_MEDIUM, &out));
     assert_true(isnan(value_of(&out, HU_METRIC_GPU_PROCESSES, AMD_LABELS ",")));
     assert_int_equal(board->state.n, 1);
     hu_readings_free(&out);
@@ -529,18 +529,18 @@ static void test_intel_busy(void **state)
     put_client(&t, "200", "3", 9, 0, 0, 10000);
     put(&t, "proc/300/fd/../comm", "x"); /* has nothing open */
     s = open_source(&hu_source_intel, &t, board);
-    assert_true(isnan(look(&hu_source_intel, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_BUSY, "0,0000:03:00.0,")));
+    assert_true(isnan(look(&hu_source_intel, s, HU_SAMPLE_MEDIUM, HU_METRIC_GPU_BUSY, "0,0000:03:00.0,")));
     put_client(&t, "100", "5", 7, 3500, 0, 20000);
     put_client(&t, "100", "6", 7, 3500, 0, 20000);
     put_client(&t, "200", "3", 9, 1500, 6000, 20000);
-    assert_true(hu_source_intel.sample(s, HU_GROUP_MEDIUM, &out));
+    assert_true(hu_source_intel.sample(s, HU_SAMPLE_MEDIUM, &out));
     /* rcs: 2500 and 1500 of 10000 cycles; ccs: 6000, which is more; bcs: all of them */
     assert_true(fabs(value_of(&out, HU_METRIC_GPU_BUSY, "0,0000:03:00.0,") - 0.6) < 1e-12);
     assert_true(value_of(&out, HU_METRIC_GPU_PROCESSES, "0,0000:03:00.0,") == 2);
     assert_true(value_of(&out, HU_METRIC_GPU_MEMORY_USED, "0,0000:03:00.0,") == 32 << 20);
     assert_true(value_of(&out, HU_METRIC_GPU_MEMORY_TOTAL, "0,0000:03:00.0,") == 0x1p36);
     hu_readings_clear(&out);
-    assert_true(hu_source_intel.sample(s, HU_GROUP_FAST, &out));
+    assert_true(hu_source_intel.sample(s, HU_SAMPLE_FAST, &out));
     assert_true(value_of(&out, HU_METRIC_GPU_SM_CLOCK, "0,0000:03:00.0") == 1.55e9);
     assert_true(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,software power cap") == 1);
     assert_true(value_of(&out, HU_METRIC_GPU_CLOCK_REASON, "0,0000:03:00.0,pl4") == 0);
@@ -568,13 +568,13 @@ static void test_intel_elsewhere(void **state)
     link_to(&t, "proc/self/ns/pid", "pid:[4026532999]");
     put_client(&t, "100", "5", 7, 0, 0, 10000);
     s = open_source(&hu_source_intel, &t, NULL);
-    look(&hu_source_intel, s, HU_GROUP_MEDIUM, HU_METRIC_GPU_BUSY, "");
+    look(&hu_source_intel, s, HU_SAMPLE_MEDIUM, HU_METRIC_GPU_BUSY, "");
     put_client(&t, "100", "5", 7, 1000, 0, 20000);
-    assert_true(hu_source_intel.sample(s, HU_GROUP_MEDIUM, &out));
+    assert_true(hu_source_intel.sample(s, HU_SAMPLE_MEDIUM, &out));
     assert_true(isnan(value_of(&out, HU_METRIC_GPU_BUSY, "0,0000:03:00.0,")));
     assert_true(isnan(value_of(&out, HU_METRIC_GPU_PROCESSES, "0,0000:03:00.0,")));
     hu_readings_clear(&out);
-    assert_true(hu_source_intel.sample(s, HU_GROUP_SLOW, &out));
+    assert_true(hu_source_intel.sample(s, HU_SAMPLE_SLOW, &out));
     assert_true(
         value_of(&out, HU_METRIC_PROBLEM,
                  "intel,processes of other users cannot be seen, so how busy Intel's GPUs are is not known,run the monitor "

@@ -42,9 +42,9 @@ static void look(scene *s, hu_sample_group group)
 /* A turn as the sampler makes it; the next one is far enough from it for performance counters. */
 static void turn(scene *s)
 {
-    look(s, HU_GROUP_SLOW);
-    look(s, HU_GROUP_MEDIUM);
-    look(s, HU_GROUP_FAST);
+    look(s, HU_SAMPLE_SLOW);
+    look(s, HU_SAMPLE_MEDIUM);
+    look(s, HU_SAMPLE_FAST);
     nanosleep(&(struct timespec){.tv_nsec = 110000000}, NULL);
     assert_true(hu_gpu_board_read(s->options.board, s->board));
 }
@@ -178,7 +178,7 @@ static void test_memory(void **state)
         turn(&s);
     before = mallinfo2().uordblks;
     for (int i = 0; i < 300; i++)
-        for (int g = HU_GROUP_SLOW; g >= HU_GROUP_FAST; g--)
+        for (int g = HU_SAMPLE_SLOW; g >= HU_SAMPLE_FAST; g--)
             look(&s, (hu_sample_group)g);
     assert_int_equal(mallinfo2().uordblks, before);
     end(&s);

@@ -243,15 +243,15 @@ static void put_gpu(const demo_gpu *d, hu_sample_group group, int gpu, hu_readin
     subject    s;
 
     set_subject(&s, d, gpu, -1, out);
-    if (group == HU_GROUP_FAST) {
+    if (group == HU_SAMPLE_FAST) {
         put(&s, HU_METRIC_GPU_UP, !is_lost);
         put_xids(d, &s, gpu);
     }
     if (is_lost)
         return;
-    if (group == HU_GROUP_FAST)
+    if (group == HU_SAMPLE_FAST)
         put_fast(d, &s, gpu);
-    else if (group == HU_GROUP_MEDIUM)
+    else if (group == HU_SAMPLE_MEDIUM)
         put_medium(d, &s, gpu);
     else
         put_slow(d, &s, gpu);
@@ -264,9 +264,9 @@ static void put_slice(const demo_gpu *d, hu_sample_group group, int slice, hu_re
     subject               s;
 
     set_subject(&s, d, at->gpu, slice, out);
-    if (group == HU_GROUP_FAST) {
+    if (group == HU_SAMPLE_FAST) {
         put_activity(&s, &g->now);
-    } else if (group == HU_GROUP_MEDIUM) {
+    } else if (group == HU_SAMPLE_MEDIUM) {
         put_memory(&s, g->memory_bytes, at->memory_bytes);
     } else {
         put(&s, HU_METRIC_GPU_INFO, 1);
@@ -331,7 +331,7 @@ static bool demo_gpu_sample(void *state, hu_sample_group group, hu_readings *out
 {
     demo_gpu *d = state;
 
-    if (group == HU_GROUP_FAST) { /* others show the same moment */
+    if (group == HU_SAMPLE_FAST) { /* others show the same moment */
         hu_demo_advance(&d->model, clock_s(CLOCK_BOOTTIME) - d->start_s);
         hu_put_problem(out, "demo_gpu", "GPUs and jobs are invented (--demo)", "start holdup monitor without --demo");
         hu_put(out, HU_METRIC_GPUS_EXPECTED, HU_DEMO_GPUS, "nvidia");

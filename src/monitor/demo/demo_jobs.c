@@ -131,7 +131,7 @@ static bool demo_jobs_sample(void *state, hu_sample_group group, hu_readings *ou
     double     passed;
     int        nth[HU_DEMO_OWNERS + 1] = {0};
 
-    if (group != HU_GROUP_FAST)
+    if (group != HU_SAMPLE_FAST)
         return true;
     passed = passed_s(d);
     for (int i = 0; i < HU_DEMO_GPUS; i++) {

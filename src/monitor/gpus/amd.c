@@ -443,7 +443,7 @@ static bool amd_sample(void *state, hu_sample_group group, hu_readings *out)
 {
     amd *a = state;
 
-    if (group == HU_GROUP_SLOW) {
+    if (group == HU_SAMPLE_SLOW) {
         if (hu_drm_cards_changed(a->root, VENDOR, drivers, a->cards, a->n))
             return false;
         hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)a->expected, "amd");
@@ -452,16 +452,16 @@ static bool amd_sample(void *state, hu_sample_group group, hu_readings *out)
     for (size_t i = 0; i < a->n; i++) {
         gpu *g = &a->at[i];
 
-        if (group == HU_GROUP_FAST)
+        if (group == HU_SAMPLE_FAST)
             sample_fast(g, out);
-        else if (group == HU_GROUP_SLOW)
+        else if (group == HU_SAMPLE_SLOW)
             sample_slow(g, out);
         else if (!g->is_lost && !hu_drm_card_sleeps(g->card))
             sample_medium(g, out);
     }
-    if (group == HU_GROUP_MEDIUM)
+    if (group == HU_SAMPLE_MEDIUM)
         find_processes(a, out);
-    if (group == HU_GROUP_FAST)
+    if (group == HU_SAMPLE_FAST)
         write_board(a);
     return true;
 }

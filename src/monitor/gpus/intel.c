@@ -344,7 +344,7 @@ static bool intel_sample(void *state, hu_sample_group group, hu_readings *out)
 {
     intel *h = state;
 
-    if (group == HU_GROUP_SLOW) {
+    if (group == HU_SAMPLE_SLOW) {
         if (hu_drm_cards_changed(h->root, VENDOR, drivers, h->cards, h->n))
             return false;
         hu_put(out, HU_METRIC_GPUS_EXPECTED, (double)h->expected, "intel");
@@ -354,19 +354,19 @@ static bool intel_sample(void *state, hu_sample_group group, hu_readings *out)
                            "processes of other users cannot be seen, so how busy Intel's GPUs are is not known",
                            "run the monitor as root (CAP_SYS_PTRACE) in the node's own PID namespace");
     }
-    if (group == HU_GROUP_MEDIUM) {
+    if (group == HU_SAMPLE_MEDIUM) {
         hu_drm_clients_read(h->clients, hu_gpu_board_now());
         h->readings++;
     }
     for (size_t i = 0; i < h->n; i++) {
-        if (group == HU_GROUP_FAST)
+        if (group == HU_SAMPLE_FAST)
             sample_fast(&h->at[i], out);
-        else if (group == HU_GROUP_MEDIUM)
+        else if (group == HU_SAMPLE_MEDIUM)
             sample_medium(h, &h->at[i], out);
         else
             sample_slow(&h->at[i], out);
     }
-    if (group == HU_GROUP_FAST)
+    if (group == HU_SAMPLE_FAST)
         write_board(h);
     return true;
 }

@@ -452,11 +452,11 @@ static bool nvidia_sample(void *state, hu_sample_group group, hu_readings *out)
     hu_nvidia *s = state;
     int        code;
 
-    if (group == HU_GROUP_FAST)
+    if (group == HU_SAMPLE_FAST)
         return sample_fast(s, out);
-    if (group == HU_GROUP_SLOW)
+    if (group == HU_SAMPLE_SLOW)
         hu_nv_bus_scan(&s->bus);
-    if (s->nvml && group == HU_GROUP_SLOW && hu_nvml_count(s->nvml, &code) != s->n_driver)
+    if (s->nvml && group == HU_SAMPLE_SLOW && hu_nvml_count(s->nvml, &code) != s->n_driver)
         s->is_stale = true; /* one more, or one less */
     for (size_t i = 0; s->nvml && !s->is_driver_gone && i < s->n; i++) {
         hu_nv_gpu *g = &s->gpu[i];
@@ -464,7 +464,7 @@ static bool nvidia_sample(void *state, hu_sample_group group, hu_readings *out)
 
         if (!g->is_up || g->is_silent)
             continue;
-        if (group == HU_GROUP_SLOW)
+        if (group == HU_SAMPLE_SLOW)
             hu_nv_look_slow(s, g);
         else
             hu_nv_look_medium(s, g);

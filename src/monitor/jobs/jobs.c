@@ -353,7 +353,7 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
     struct timespec now;
     int64_t         step_ns, age_ns;
 
-    if (group != HU_GROUP_FAST)
+    if (group != HU_SAMPLE_FAST)
         return true;
     j->looks++;
     j->is_closed = j->is_full = false;

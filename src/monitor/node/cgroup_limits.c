@@ -296,7 +296,7 @@ static bool cgroup_limits_sample(void *state, hu_sample_group group, hu_readings
     controllers    top = {-1, -1, -1, h->is_v2};
     double         limit;
 
-    if (group != HU_GROUP_MEDIUM)
+    if (group != HU_SAMPLE_MEDIUM)
         return true;
     if (h->is_v2) {
         top.cpu = top.memory = top.pids = hu_files_folder(h->root, "sys/fs/cgroup");

@@ -24,7 +24,7 @@ static bool host_clock_sample(void *state, hu_sample_group group, hu_readings *o
     int          clock_state;
 
     (void)state;
-    if (group != HU_GROUP_SLOW)
+    if (group != HU_SAMPLE_SLOW)
         return true;
     clock_state = adjtimex(&t);
     if (clock_state < 0)

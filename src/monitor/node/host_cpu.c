@@ -141,11 +141,11 @@ static bool host_cpu_sample(void *state, hu_sample_group group, hu_readings *out
 {
     const hu_folder *h = state;
 
-    if (group == HU_GROUP_MEDIUM) {
+    if (group == HU_SAMPLE_MEDIUM) {
         put_load(h, out);
         return put_stat(h, out);
     }
-    if (group == HU_GROUP_SLOW) {
+    if (group == HU_SAMPLE_SLOW) {
         put_clocks(h, out);
         put_throttles(h, out);
     }

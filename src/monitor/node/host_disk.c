@@ -254,9 +254,9 @@ static void put_filesystems(host_disk *h, hu_readings *out)
 
 static bool host_disk_sample(void *state, hu_sample_group group, hu_readings *out)
 {
-    if (group == HU_GROUP_MEDIUM)
+    if (group == HU_SAMPLE_MEDIUM)
         return put_disks(state, out);
-    if (group == HU_GROUP_SLOW)
+    if (group == HU_SAMPLE_SLOW)
         put_filesystems(state, out);
     return true;
 }

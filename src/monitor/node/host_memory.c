@@ -103,7 +103,7 @@ static bool host_memory_sample(void *state, hu_sample_group group, hu_readings *
 {
     const hu_folder *h = state;
 
-    if (group != HU_GROUP_MEDIUM)
+    if (group != HU_SAMPLE_MEDIUM)
         return true;
     put_vmstat(h, out);
     return put_meminfo(h, out);

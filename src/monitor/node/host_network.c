@@ -128,7 +128,7 @@ static bool host_network_sample(void *state, hu_sample_group group, hu_readings 
     const hu_folder *h = state;
     int              n;
 
-    if (group != HU_GROUP_MEDIUM)
+    if (group != HU_SAMPLE_MEDIUM)
         return true;
     n = put_devices(h, true, out);
     if (n == 0)

@@ -146,7 +146,7 @@ static bool host_nfs_sample(void *state, hu_sample_group group, hu_readings *out
     hu_str           line;
     bool             has_room = true;
 
-    if (group != HU_GROUP_MEDIUM)
+    if (group != HU_SAMPLE_MEDIUM)
         return true;
     if (!hu_lines_open(&lines, h->fd, mountstats))
         return false;

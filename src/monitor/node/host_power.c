@@ -184,10 +184,10 @@ static bool host_power_sample(void *state, hu_sample_group group, hu_readings *o
 {
     host_power *h = state;
 
-    if (group == HU_GROUP_MEDIUM)
+    if (group == HU_SAMPLE_MEDIUM)
         for (size_t i = 0; i < h->n; i++)
             put_zone(h, &h->zones[i], out);
-    if (group == HU_GROUP_SLOW) {
+    if (group == HU_SAMPLE_SLOW) {
         put_temperatures(h, out);
         if (h->is_denied)
             hu_put_problem(out, "host_power", "energy of the processors (RAPL) is not sampled: only root may read it",

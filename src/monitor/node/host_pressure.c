@@ -58,7 +58,7 @@ static bool host_pressure_sample(void *state, hu_sample_group group, hu_readings
     const hu_folder *h = state;
     bool             any = false;
 
-    if (group != HU_GROUP_MEDIUM)
+    if (group != HU_SAMPLE_MEDIUM)
         return true;
     for (size_t i = 0; i < HU_COUNT(resources); i++)
         any |= put_resource(h, resources[i], out);

@@ -173,7 +173,7 @@ static void put_device(int folder, const char *device, hu_sample_group group, hu
 
         if (port < 0)
             continue;
-        if (group == HU_GROUP_MEDIUM)
+        if (group == HU_SAMPLE_MEDIUM)
             put_port(port, device, number, out);
         else
             put_info(folder, port, device, number, out);
@@ -189,7 +189,7 @@ static bool infiniband_sample(void *state, hu_sample_group group, hu_readings *o
     hu_names         names;
     int              n = 0;
 
-    if (group == HU_GROUP_FAST)
+    if (group == HU_SAMPLE_FAST)
         return true;
     if (!hu_names_open(&names, h->fd, "."))
         return false;
