@@ -44,10 +44,10 @@ SERIES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
     "HoldupGpuRowRemapFailed": ([(f"holdup_gpu_row_remap_failed{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_row_remap_failed{{{GPU},INSTANCE}}", "0x120")]),
     "HoldupGpuRowRemapPending": ([(f"holdup_gpu_row_remap_pending{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_row_remap_pending{{{GPU},INSTANCE}}", "0x120")]),
     "HoldupGpuPagesPending": ([(f"holdup_gpu_retired_pages_pending{{{GPU},INSTANCE}}", "1x120")], [(f"holdup_gpu_retired_pages_pending{{{GPU},INSTANCE}}", "0x120")]),
-    "HoldupGpuThermalSlowdown": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_thermal_slowdown',INSTANCE}}", "0x90 1x2 0x2 1x26")],
-                                 [(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_thermal_slowdown',INSTANCE}}", "1x20 0x100"),
-                                  (f"holdup_gpu_clock_event_reason{{{GPU},reason='software_power_cap',INSTANCE}}", "1x120")]),
-    "HoldupGpuPowerBrake": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware_power_brake',INSTANCE}}", "1x120")],
+    "HoldupGpuThermalSlowdown": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware thermal slowdown',INSTANCE}}", "0x90 1x2 0x2 1x26")],
+                                 [(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware thermal slowdown',INSTANCE}}", "1x20 0x100"),
+                                  (f"holdup_gpu_clock_event_reason{{{GPU},reason='software power cap',INSTANCE}}", "1x120")]),
+    "HoldupGpuPowerBrake": ([(f"holdup_gpu_clock_event_reason{{{GPU},reason='hardware power brake',INSTANCE}}", "1x120")],
                             [(f"holdup_gpu_clock_event_reason{{{GPU},reason='idle',INSTANCE}}", "1x120")]),
     "HoldupGpuClocksCapped": (
         [(f"holdup_gpu_{metric}{{gpu='{gpu}',uuid='{gpu}',INSTANCE}}", f"{value}x120") for gpu in range(4)
@@ -150,6 +150,12 @@ class Rules(unittest.TestCase):
         used = names.of_text("\n".join(re.findall(r"expr: (.*?)\n(?= +(?:for|labels|- |$)|\n|\Z)", text, re.S)))
         self.assertGreater(len(used), 30)
         self.assertEqual(names.missing(used - recorded - {"up"}), set())
+
+    def test_reasons_are_the_drivers_words(self) -> None:
+        """What lowers a clock is a label of words, which all sources take from one table."""
+        words = set(re.findall(r'R\(\w+, 0x\w+, \w+, "([^"]+)"\)', (ROOT / "src/base/gpu_counters.h").read_text()))
+        asked = set(re.findall(r'reason="([^"]+)"', RULES.read_text()))
+        self.assertTrue(asked and asked <= words, asked - words)
 
     def test_each_alert_has_its_part_of_the_manual(self) -> None:
         manual = (ROOT / "docs/monitor.md").read_text()

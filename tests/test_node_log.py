@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a monitor sampled, laid beside a trace: values against those that were logged, and whose GPU it was."""
 import json
+import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
 
-from tests.program import run
+from tests.program import EXE, run
 
 START = 1_795_000_000  # Unix time of the traces' first slice
 LENGTH = 20            # s of one
@@ -170,6 +172,24 @@ class Logs(unittest.TestCase):
         status, out, _ = run("info", log)
         self.assertEqual(status, 0)
         self.assertRegex(out.decode(), r"GPUs +1\n")
+
+    def test_what_the_monitor_writes(self) -> None:
+        """GPU 2 of the scenario is too hot, which its heat, its clock and the driver's words say."""
+        log = self.folder / "demo.jsonl"
+        monitor = subprocess.Popen([EXE, "monitor", "-q", "--demo=throttled", "--period", "0.1", "--jsonl", log], stderr=subprocess.DEVNULL)
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+        time.sleep(4)
+        monitor.terminate()
+        self.assertEqual(monitor.wait(10), 0)
+        start = json.loads(log.read_text().splitlines()[0])["time"]
+        base = trace(base=int(start * 1e9))
+        base["traceEvents"] = [e for e in base["traceEvents"] if e["ts"] < 3e6]
+        by_number = {gpu["number"]: gpu for gpu in gpus(self.told(self.put("t.json", base), "--with", log))}
+        self.assertEqual(sorted(by_number), list(range(8)))
+        self.assertIn("hardware thermal slowdown", by_number[2]["limits"])
+        self.assertEqual(by_number[0]["limits"], "")
+        self.assertLess(by_number[2]["sm_mhz"], by_number[0]["sm_mhz"])
 
     def test_bad_logs(self) -> None:
         one = self.put("t.json", trace())

@@ -3,7 +3,6 @@
  *
  * It says so as a problem: whoever reads a dashboard must be able to see that its numbers are invented.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,20 +106,9 @@ static void put_activity(const subject *s, const hu_demo_activity *a)
     put(s, HU_METRIC_GPU_NVLINK_RX_RATE, floor(a->nvlink));
 }
 
-/* "hardware power brake" as a label: hardware_power_brake. */
-static void put_reason(const subject *s, hu_metric m, double value, const char *words)
-{
-    char label[HU_DEMO_TEXT];
-
-    snprintf(label, sizeof label, "%s", words);
-    for (char *p = label; *p; p++)
-        *p = *p == ' ' ? '_' : (char)tolower(*p);
-    put_with(s, m, value, "reason", label);
-}
-
 static void put_reasons(const subject *s, const hu_demo_device *g)
 {
-#define R(id, bit, limits, words) put_reason(s, HU_METRIC_GPU_CLOCK_REASON, (g->reasons & (bit)) != 0, words);
+#define R(id, bit, limits, words) put_with(s, HU_METRIC_GPU_CLOCK_REASON, (g->reasons & (bit)) != 0, "reason", words);
     HU_GPU_REASONS(R)
 #undef R
 }
@@ -130,7 +118,7 @@ static void put_throttled(const subject *s, const hu_demo_device *g)
 {
 #define R(id, bit, limits, words) \
     if (limits)                   \
-        put_reason(s, HU_METRIC_GPU_THROTTLE, g->throttled_s[HU_GPU_REASON_##id], words);
+        put_with(s, HU_METRIC_GPU_THROTTLE, g->throttled_s[HU_GPU_REASON_##id], "reason", words);
     HU_GPU_REASONS(R)
 #undef R
 }
