@@ -191,7 +191,7 @@ class Tls(Web):
             self.assertEqual(sum("colour" in line for line in m.said), 1)
             self.file.write_text("")  # and plain, now
             wait_for(lambda: fetch(f"http://127.0.0.1:{m.port}/metrics"), "plain HTTP")
-            self.assertNotIn("holdup_monitor_problem", fetch(f"http://127.0.0.1:{m.port}/metrics"))
+            self.assertNotIn('holdup_monitor_problem{source="web_config"', fetch(f"http://127.0.0.1:{m.port}/metrics"))
 
     def test_errors_name_file_line_and_cure(self) -> None:
         self.certificates()

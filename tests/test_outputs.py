@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
     "query": ([], ["select count(*) from slice"], TRACE),
     "export": ([], ["--format", "chrome"], TRACE),
 }
-NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}, "trace": {"--output"}}   # templates and a folder: only new files
+NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}, "trace": {"--output"}, "monitor": {"--jsonl"}}   # templates and a folder: only new files
 
 
 def file_options(command: str) -> set[str]:
@@ -36,7 +36,7 @@ def file_options(command: str) -> set[str]:
     status, out, err = run("help", command)
     assert status == 0, err
     options = re.findall(r"^ +(?:-\w, )?(--[a-z-]+) (FILE|TEMPLATE)\b", out.decode(), re.M)
-    return {name for name, _ in options} - {"--config", "--file", "--env-file"}
+    return {name for name, _ in options} - {"--config", "--file", "--env-file", "--with", "--web-config", "--nvml"}
 
 
 class Overwriting(unittest.TestCase):

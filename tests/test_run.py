@@ -696,7 +696,7 @@ class Limits(Case):
 
 class Cost(Case):
     def test_what_recording_cost_is_said(self) -> None:
-        done = self.run_it("-o", "out", PYTHON, "-c", "sum(range(20000000))")
+        done = self.run_it("-o", "out", PYTHON, "-c", "sum(range(100_000_000))")
         said = re.search(r"recording overhead: ([\d.]+) % of the command's ([\d.]+ \S+) of CPU time: ([\d.]+ \S+) in the command "
                          r"\(([\d.]+) ns per record, measured here\), ([\d.]+ \S+) in the recorder", done.stderr)
         assert said, done.stderr

@@ -50,14 +50,16 @@ static bool is_in_pieces(const hu_scene *c)
     return calls >= MANY_PIECES * steps && bytes < SMALL_PIECE_BYTES * calls;
 }
 
-/* The main thread's time in collectives; or, where threads of a library communicate for it (gloo), what of the critical path
- * is in theirs. */
+/*
+ * The main thread's time in collectives; or, where threads of a library communicate for it (gloo), what of the critical path
+ * is in theirs.  That takes a recording which knows what threads wait for: without it the wait for a late rank is among them.
+ */
 static hu_ns_per_step host_time(const hu_scene *c, bool *is_elsewhere)
 {
     const hu_ns_per_step own = hu_scene_node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
     const hu_ns_per_step path = hu_scene_path_time(c, HU_CLASS_HOST_COMM);
 
-    *is_elsewhere = path.ns > own.ns;
+    *is_elsewhere = c->d->info.state_source != HU_STATES_NONE && path.ns > own.ns;
     return *is_elsewhere ? path : own;
 }
 
