@@ -52,7 +52,7 @@ static bool is_in_pieces(const hu_scene *c)
 
 /*
  * The main thread's time in collectives; or, where threads of a library communicate for it (gloo), what of the critical path
- * is in theirs.  That takes a recording which knows what threads wait for: without it the wait for a late rank is among them.
+ * is in theirs.  That takes a recording which knows what threads wait for: else the wait for a late rank is among them.
  */
 static hu_ns_per_step host_time(const hu_scene *c, bool *is_elsewhere)
 {
