@@ -598,11 +598,31 @@ static void say_gpus(const run_state *r)
             hu_command_say("GPU %u stopped giving counters: %s", g->at[i].about.row.device, g->at[i].problem);
 }
 
+/* A run that waited to be told to record, and never was. */
+static bool has_begun(const run_state *r)
+{
+    return r->session.control->began_ns != 0;
+}
+
+static void say_never_began(const run_state *r)
+{
+    if (r->o->delay_ns)
+        hu_command_say("the command ended before --delay was over: nothing was recorded, and no file was written");
+    else
+        hu_command_say("recording was not started (`holdup start %s`): nothing was recorded, and no file was written",
+                       r->session.control->name);
+}
+
 static void say_end(run_state *r)
 {
     const bool is_other = is_of_several(r) && r->facts.rank.rank > 0;
 
     say_death(r);
+    if (!has_begun(r)) {
+        if (!is_other)
+            say_never_began(r);
+        return;
+    }
     if (!is_other)
         say_notes(r);
     if (!is_other || r->tally.lost_in_all || r->samples.lost || r->tally.running)
@@ -652,7 +672,8 @@ static int finish(run_state *r)
     hu_error err = {0};
     /* whoever asked to end has no time, but for a Ctrl-C: that is how a program without an end is ended */
     const bool is_asked = r->result.signal != 0 && (r->result.signal != SIGINT || !r->result.has_ended);
-    const bool is_terse = is_asked || r->o->no_report;
+    const bool was_recording = r->session.control->state == HU_SESSION_RECORDING;
+    const bool is_terse = is_asked || r->o->no_report || !has_begun(r);
     int        status;
 
     r->session.control->state = HU_SESSION_WRITING;
@@ -661,7 +682,7 @@ static int finish(run_state *r)
     r->facts.status = r->result.status;
     hu_facts_write(&r->session, &r->facts, NULL);
     if (r->perf) {
-        hu_perf_round(r->perf);
+        hu_perf_round(r->perf, was_recording);
         r->samples = hu_perf_so_far(r->perf);
         if (hu_perf_stop(r->perf) < 0)
             hu_command_say("%" PRIu64 " CPU records could not be written: the disk is full, or --max-size is reached",
@@ -687,7 +708,7 @@ static int finish(run_state *r)
     r->cost.pid = r->facts.pid;
     r->cost.main_run_ns = r->result.main_run_ns;
     r->cost.main_delay_ns = r->result.main_delay_ns;
-    if (!r->result.was_cancelled)
+    if (!r->result.was_cancelled && has_begun(r))
         write_files(r);
     if (!r->o->shared.quiet)
         say_end(r);

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "record/perf_armed.h"
 #include "record/perf_file.h"
 #include "protocol/redact.h"
 #include "record/schedstat.h"
@@ -51,6 +52,8 @@ struct hu_perf {
     uint64_t       max_bytes;
     char          *copy;      /* ring_bytes, for what has to be changed; NULL: nothing had to be, yet */
     hu_schedstat  *schedstat; /* instead of all that: perf_event_open was refused */
+    hu_perf_armed *armed;
+    bool           was_recording; /* in the last round */
     hu_perf_totals totals;
 };
 
@@ -270,12 +273,31 @@ typedef struct {
     const char *data;
     uint64_t    mask, tail, head;
     char       *copy; /* of what is between tail and head, where it had to be changed; NULL: nowhere */
+    size_t      kept; /* bytes of the copy */
 } ring_view;
 
 static void copy_out(const ring_view *v, uint64_t at, void *to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         ((char *)to)[i] = v->data[(at + i) & v->mask];
+}
+
+/* What can be changed, in v->copy; false: no memory. */
+static bool copy_all(hu_perf *perf, ring_view *v)
+{
+    if (!perf->copy) {
+        perf->copy = mmap(NULL, perf->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (perf->copy == MAP_FAILED)
+            perf->copy = NULL;
+    }
+    if (!perf->copy)
+        return false;
+    if (!v->copy) {
+        v->copy = perf->copy;
+        v->kept = (size_t)(v->head - v->tail);
+        copy_out(v, v->tail, v->copy, v->kept);
+    }
+    return true;
 }
 
 /* A thread may be called, and a file be mapped, as a secret is: no file of ours is to hold it.  The ring itself cannot be
@@ -298,17 +320,8 @@ static bool redact_record(hu_perf *perf, ring_view *v, uint64_t at, const struct
     kept = hu_redact_text((hu_str){text, n}, clean, room ? room - 1 : 0);
     if (kept == n && memcmp(text, clean, n) == 0)
         return true;
-    if (!perf->copy) {
-        perf->copy = mmap(NULL, perf->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (perf->copy == MAP_FAILED)
-            perf->copy = NULL;
-    }
-    if (!perf->copy)
+    if (!copy_all(perf, v))
         return false;
-    if (!v->copy) {
-        v->copy = perf->copy;
-        copy_out(v, v->tail, v->copy, (size_t)(v->head - v->tail));
-    }
     memset(v->copy + (at - v->tail) + from, 0, room);
     memcpy(v->copy + (at - v->tail) + from, clean, kept);
     return true;
@@ -342,7 +355,22 @@ static uint64_t look_through(hu_perf *perf, ring_view *v, bool *is_clean)
     return n;
 }
 
-/* One write for all: a file never ends within a record, unless the machine does. */
+/* One write for all: a file never ends within a record, unless the machine does.  `bytes` are those of all parts. */
+static bool write_whole(hu_perf *perf, cpu_ring *c, struct iovec *parts, int n, uint64_t bytes)
+{
+    if (perf->max_bytes && perf->totals.bytes + bytes > perf->max_bytes)
+        return false;
+    if (!write_all(c->fd, parts, n)) {
+        if (ftruncate(c->fd, (off_t)c->bytes) == 0)
+            lseek(c->fd, (off_t)c->bytes, SEEK_SET);
+        return false;
+    }
+    c->bytes += bytes;
+    perf->totals.bytes += bytes;
+    return true;
+}
+
+/* What is between tail and head, behind a count of what could not be written before. */
 static bool append(hu_perf *perf, cpu_ring *c, const ring_view *v)
 {
     const uint64_t from = v->tail & v->mask, n = v->head - v->tail, ring = v->mask + 1;
@@ -353,30 +381,50 @@ static bool append(hu_perf *perf, cpu_ring *c, const ring_view *v)
                                {(char *)(uintptr_t)v->data, (size_t)(n - straight)}};
     const int      first = c->cut ? 0 : 1;
     const int      last = v->copy ? 2 : 3;
-    const uint64_t bytes = n + (c->cut ? sizeof cut : 0);
+    const uint64_t bytes = (v->copy ? v->kept : n) + (c->cut ? sizeof cut : 0);
 
-    if (perf->max_bytes && perf->totals.bytes + bytes > perf->max_bytes)
-        return false;
     cut.time_ns = now_ns();
     if (v->copy)
-        parts[1] = (struct iovec){v->copy, (size_t)n};
-    if (!write_all(c->fd, parts + first, last - first)) {
-        if (ftruncate(c->fd, (off_t)c->bytes) == 0)
-            lseek(c->fd, (off_t)c->bytes, SEEK_SET);
+        parts[1] = (struct iovec){v->copy, v->kept};
+    if (!write_whole(perf, c, parts + first, last - first, bytes))
         return false;
-    }
     c->cut = 0;
-    c->bytes += bytes;
-    perf->totals.bytes += bytes;
     return true;
 }
 
-int hu_perf_round(hu_perf *perf)
+static void cut_off(hu_perf *perf, cpu_ring *c, uint64_t records)
+{
+    c->cut += records;
+    c->has_failed = true;
+    perf->totals.cut += records;
+}
+
+/* A recording begins while threads run or wait. */
+static void tell_last_switches(hu_perf *perf)
+{
+    for (size_t i = 0; i < perf->n_cpus; i++) {
+        cpu_ring    *c = &perf->cpus[i];
+        uint64_t     n;
+        struct iovec part;
+
+        part.iov_base = (char *)(uintptr_t)hu_perf_armed_take(perf->armed, c->cpu, &part.iov_len, &n);
+        if (write_whole(perf, c, &part, 1, part.iov_len))
+            perf->totals.records += n;
+        else
+            cut_off(perf, c, n);
+    }
+}
+
+int hu_perf_round(hu_perf *perf, bool is_recording)
 {
     int ms = ROUND_MS;
 
-    if (perf)
+    if (perf) {
+        if (is_recording && !perf->was_recording)
+            tell_last_switches(perf);
+        perf->was_recording = is_recording;
         hu_schedstat_round(perf->schedstat);
+    }
     for (size_t i = 0; perf && i < perf->n_cpus; i++) {
         cpu_ring *c = &perf->cpus[i];
         ring_view v = {
@@ -390,12 +438,12 @@ int hu_perf_round(hu_perf *perf)
         if (v.head - v.tail >= perf->ring_bytes / SOON_PART)
             ms = SOON_MS;
         n = look_through(perf, &v, &is_clean);
+        if (!is_recording && copy_all(perf, &v))
+            v.kept = hu_perf_armed_keep(perf->armed, c->cpu, v.copy, v.kept, &n);
         if (is_clean && append(perf, c, &v)) {
             perf->totals.records += n;
         } else {
-            c->cut += n;
-            c->has_failed = true;
-            perf->totals.cut += n;
+            cut_off(perf, c, n);
         }
         __atomic_store_n(&c->ring->data_tail, v.head, __ATOMIC_RELEASE);
     }
@@ -502,6 +550,12 @@ hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *
         return NULL;
     }
     *perf = (hu_perf){.arena = arena, .max_bytes = options->max_bytes, .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+    perf->armed = hu_perf_armed_new(arena);
+    if (!perf->armed) {
+        hu_arena_free(arena);
+        hu_fail_memory(why);
+        return NULL;
+    }
     if (open_all(perf, options, child, session, why) == 0 || fall_back(perf, child, session, why))
         return perf;
     hu_arena_free(arena);
@@ -538,7 +592,7 @@ int hu_perf_stop(hu_perf *perf)
 
     if (!perf)
         return 0;
-    hu_perf_round(perf);
+    hu_perf_round(perf, perf->was_recording);
     for (size_t i = 0; i < perf->n_cpus; i++) {
         cpu_ring *c = &perf->cpus[i];
 

@@ -41,9 +41,10 @@ hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *
 
 /*
  * Moves what the kernel wrote into the files, and returns in how many ms to call it again: 20, or less where a ring was a
- * quarter full.  A ring of 64 pages holds 8,000 records, two for each switch; one of 2048 pages 260,000.
+ * quarter full.  A ring of 64 pages holds 8,000 records, two for each switch; one of 2048 pages 260,000.  While nothing is
+ * recorded, only processes, names and mappings are kept: a run may be armed for days.
  */
-int hu_perf_round(hu_perf *perf);
+int hu_perf_round(hu_perf *perf, bool is_recording);
 
 /* A child has ended, and was not waited for yet. */
 void hu_perf_ended(hu_perf *perf, pid_t pid);

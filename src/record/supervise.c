@@ -316,7 +316,7 @@ static struct timespec round_once(supervisor *s)
     if (s->o->collector)
         ms = hu_collect_round(s->o->collector);
     if (s->o->perf)
-        perf_ms = hu_perf_round(s->o->perf);
+        perf_ms = hu_perf_round(s->o->perf, s->control->state == HU_SESSION_RECORDING);
     ms = perf_ms ? sooner(ms, perf_ms) : ms;
     if (s->o->waits && s->control->state == HU_SESSION_RECORDING)
         ms = sooner(ms, hu_wait_samples_round(s->o->waits));

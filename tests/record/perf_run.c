@@ -108,14 +108,14 @@ static int run(int argc, char **argv, char **command)
         const struct timespec pause = {0, 5000000};
 
         nanosleep(&pause, NULL);
-        hu_perf_round(perf);
+        hu_perf_round(perf, true);
     }
     if (option(argc, argv, "--kill"))
         raise(SIGKILL);
     if (perf) {
         hu_perf_totals t;
 
-        hu_perf_round(perf);
+        hu_perf_round(perf, true);
         t = hu_perf_so_far(perf);
         fprintf(stderr, "pages %u, cpus %u, user only %d, bytes %llu, lost %llu, cut %llu\n", t.pages, t.n_cpus,
                 t.is_user_only, (unsigned long long)t.bytes, (unsigned long long)t.lost, (unsigned long long)t.cut);

@@ -13,6 +13,8 @@
 #include "base/arena.h"
 #include "record/elf_symbols.h"
 #include "record/perf.h"
+#include "record/perf_armed.h"
+#include "record/perf_file.h"
 #include "record/perf_spaces.h"
 #include "record/perf_stacks.h"
 #include "record/symbols.h"
@@ -301,12 +303,73 @@ static void what_cannot_be_written_is_said(void **state)
     assert_int_equal(why.code, HU_EIO);
     assert_true(why.text[0] != '\0');
     assert_int_equal(hu_perf_stop(NULL), 0);
-    hu_perf_round(NULL);
+    hu_perf_round(NULL, true);
+}
+
+typedef struct {
+    struct perf_event_header header;
+    hu_perf_trailer          who;
+} switch_record;
+
+typedef struct {
+    struct perf_event_header header;
+    uint32_t                 pid, parent, tid, parent_tid;
+    uint64_t                 time;
+    hu_perf_trailer          who;
+} exit_record;
+
+static switch_record switch_of(uint32_t tid, int64_t time_ns, unsigned type)
+{
+    return (switch_record){{type, 0, sizeof(switch_record)}, {1, tid, time_ns, 0, 0}};
+}
+
+/* Samples and switches go; the newest switch of each thread that lives comes back, on the CPU where it was made. */
+static void what_is_kept_while_nothing_is_recorded(void **state)
+{
+    hu_arena         *arena = hu_arena_new();
+    hu_perf_armed    *a = hu_perf_armed_new(arena);
+    const exit_record end = {{PERF_RECORD_EXIT, 0, sizeof end}, 1, 0, 8, 0, 40, {1, 8, 40, 0, 0}};
+    struct {
+        switch_record first, sample, second, third;
+        exit_record   end;
+    } one = {switch_of(7, 10, PERF_RECORD_SWITCH), switch_of(7, 15, PERF_RECORD_SAMPLE),
+             switch_of(8, 20, PERF_RECORD_SWITCH), switch_of(7, 30, PERF_RECORD_SWITCH), end};
+    switch_record other[2] = {switch_of(7, 25, PERF_RECORD_SWITCH), switch_of(9, 5, PERF_RECORD_SWITCH)};
+    switch_record third = switch_of(10, 50, PERF_RECORD_SWITCH), last[2];
+    const char   *taken;
+    size_t        n;
+    uint64_t      records;
+
+    (void)state;
+    assert_non_null(a);
+    assert_int_equal(hu_perf_armed_keep(a, 0, (char *)&one, sizeof one, &records), sizeof end);
+    assert_int_equal(records, 1);
+    assert_memory_equal(&one, &end, sizeof end);
+    assert_int_equal(hu_perf_armed_keep(a, 1, (char *)other, sizeof other, &records), 0);
+    assert_int_equal(hu_perf_armed_keep(a, 1, (char *)&third, sizeof third, &records), 0);
+    third.header.size = 4; /* no record: the rest is not looked at */
+    assert_int_equal(hu_perf_armed_keep(a, 1, (char *)&third, sizeof third, &records), 0);
+
+    taken = hu_perf_armed_take(a, 0, &n, &records); /* thread 8 has ended; of 7, what the other ring has is older */
+    assert_int_equal(n, sizeof *last);
+    assert_int_equal(records, 1);
+    memcpy(last, taken, sizeof *last);
+    assert_int_equal(last[0].who.tid, 7);
+    assert_int_equal(last[0].who.time_ns, 30);
+    taken = hu_perf_armed_take(a, 1, &n, &records);
+    assert_int_equal(n, sizeof last);
+    memcpy(last, taken, sizeof last);
+    assert_int_equal(last[0].who.tid, 9);
+    assert_int_equal(last[1].who.tid, 10);
+    hu_perf_armed_take(a, 1, &n, &records);
+    assert_int_equal(n, 0);
+    hu_arena_free(arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_kept_while_nothing_is_recorded),
         cmocka_unit_test(mappings_cover_what_was_there_before),
         cmocka_unit_test(mappings_are_those_of_a_simple_model),
         cmocka_unit_test(a_child_has_its_own_from_its_first_change),
