@@ -19,7 +19,7 @@ static bool keep_info(hu_digest *d)
 
     return keep(d->arena, &i->file) && keep(d->arena, &i->tool) && keep(d->arena, &i->host) && keep(d->arena, &i->backend) &&
            keep(d->arena, &i->format) && keep(d->arena, &i->compression) && keep(d->arena, &i->outsiders) &&
-           keep(d->arena, &i->gpus) && keep(d->arena, &i->alloc_conf);
+           keep(d->arena, &i->gpus) && keep(d->arena, &i->rapl) && keep(d->arena, &i->alloc_conf);
 }
 
 static bool keep_devices(const hu_trace *trace, hu_digest *d)
@@ -124,6 +124,7 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP2(ok, d, outside.at, outside.n, name, why);
     KEEP3(ok, d, gpu_clocks.at, gpu_clocks.n, name, uuid, bus);
     KEEP3(ok, d, gpu_clocks.at, gpu_clocks.n, driver, limits, problem);
+    KEEP2(ok, d, host_energy.at, host_energy.n, name, host);
     KEEP1(ok, d, host_time.threads, host_time.n_threads, name);
     KEEP1(ok, d, deadlock.at, deadlock.n, name);
     KEEP3(ok, d, deadlock.at, deadlock.n, call, lock, caller);
@@ -168,6 +169,7 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                             \
     Q(outside, hu_outside_measure(ask, &d->outside, err))                                   \
     Q(gpu_clocks, hu_gpu_clocks_measure(ask, &d->gpu_clocks, err))                          \
+    Q(host_energy, hu_host_energy_measure(ask, &d->host_energy, err))                       \
     Q(deadlock, hu_deadlock_find(ask, &d->deadlock, err))                                   \
     Q(serving, hu_serving_measure(ask, &d->serving, err))                                   \
     Q(kernel_shapes, o->shapes ? hu_kernel_shapes_measure(ask, &d->kernel_shapes, err) : 0) \
@@ -300,6 +302,7 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
            hu_roofline_merge(&into->roofline, &from->roofline, a) && hu_outside_merge(&into->outside, &from->outside, a) &&
            hu_gpu_clocks_merge(&into->gpu_clocks, &from->gpu_clocks, a) &&
+           hu_host_energy_merge(&into->host_energy, &from->host_energy, a) &&
            hu_host_calls_merge(&into->host_calls, &from->host_calls, a) &&
            hu_phase_table_merge(&into->phases, &from->phases, a) &&
            hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
@@ -323,6 +326,7 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->steps.source = digests[0]->steps.source;
         d->operators.grouping = digests[0]->operators.grouping;
         d->comm.on_host = true;
+        d->host_energy.state = -1;
         hu_digest_agree(digests, n, &job);
         d->host_time.process = d->host_time.thread = HU_STR("");
         d->host_time.pid = d->host_time.tid = -1;

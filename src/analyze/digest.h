@@ -10,6 +10,7 @@
 #include "analyze/gpu_clocks.h"
 #include "analyze/gpu_time.h"
 #include "analyze/health.h"
+#include "analyze/host_energy.h"
 #include "analyze/hot.h"
 #include "analyze/hta.h"
 #include "analyze/host_calls.h"
@@ -65,6 +66,7 @@ typedef struct {
     hu_host_time     host_time;
     hu_outside       outside;
     hu_gpu_clocks    gpu_clocks;
+    hu_host_energy   host_energy;
     hu_deadlock      deadlock;
     hu_phase_table   phases;
     hu_parallelism   parallelism;

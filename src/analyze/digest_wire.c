@@ -23,7 +23,7 @@ HU_WIRE_TABLE(hu_series, SERIES);
 /* clang-format off */
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
-    F(T, STR, outsiders) F(T, STR, gpus) \
+    F(T, STR, outsiders) F(T, STR, gpus) F(T, STR, rapl) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
     F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, cpu_limit_milli) F(T, I64, cpu_periods) \
     F(T, I64, cpu_throttled) F(T, I64, cpu_throttled_ns) F(T, I64, out_of_memory) F(T, I64, failed_bytes) \
@@ -524,17 +524,30 @@ HU_WIRE_TABLE(hu_outside_process, OUTSIDE_PROCESS);
 #define OUTSIDE(F, T) F(T, LIST, at, n, hu_outside_process) F(T, SIZE, n) F(T, I64, cpu_ns)
 HU_WIRE_TABLE(hu_outside, OUTSIDE);
 
+#define ENERGY_USE(F, T) \
+    F(T, F64, ns) F(T, F64, joules) F(T, F64, idle_ns) F(T, F64, alone_ns) F(T, F64, idle_low) F(T, F64, idle_high) \
+    F(T, F64, alone_low) F(T, F64, alone_high) F(T, F64, idle_watts)
+HU_WIRE_TABLE(hu_energy_use, ENERGY_USE);
+
 #define GPU_CLOCK(F, T) \
     F(T, I64, number) F(T, I64, device) F(T, STR, name) F(T, STR, uuid) F(T, STR, bus) F(T, STR, driver) F(T, STR, limits) \
     F(T, STR, problem) F(T, BOOL, is_ours) F(T, BOOL, is_mig) F(T, I64, others) F(T, F64, most_sm_mhz) \
     F(T, F64, most_watts) F(T, F64, seen_ns) F(T, F64, busy_ns) F(T, BOOL, is_work) F(T, F64, sm_mhz) F(T, F64, watts) \
     F(T, F64, joules) F(T, F64, step_joules) F(T, F64, memory_bytes) F(T, F64, celsius) F(T, F64, limited_ns) \
-    F(T, F64, limited_mhz) F(T, F64, limited_memory_mhz) F(T, F64, most_memory_mhz) F(T, F64S, reason_ns) \
+    F(T, F64, limited_mhz) F(T, F64, limited_memory_mhz) F(T, F64, most_memory_mhz) F(T, PART, use, hu_energy_use) \
+    F(T, F64S, reason_ns) \
     F(T, I64, xid_count) F(T, I64, last_xid)
 HU_WIRE_TABLE(hu_gpu_clock, GPU_CLOCK);
 
 #define GPU_CLOCKS(F, T) F(T, LIST, at, n, hu_gpu_clock) F(T, SIZE, n)
 HU_WIRE_TABLE(hu_gpu_clocks, GPU_CLOCKS);
+
+#define ENERGY_ZONE(F, T) \
+    F(T, STR, name) F(T, STR, host) F(T, I64, kind) F(T, F64, joules) F(T, F64, watts) F(T, F64, step_joules)
+HU_WIRE_TABLE(hu_energy_zone, ENERGY_ZONE);
+
+#define HOST_ENERGY(F, T) F(T, LIST, at, n, hu_energy_zone) F(T, SIZE, n) F(T, I64, state)
+HU_WIRE_TABLE(hu_host_energy, HOST_ENERGY);
 
 #define STUCK(F, T) F(T, STR, name) F(T, STR, call) F(T, STR, lock) F(T, STR, caller) F(T, I64, tid) F(T, I64, waited_ns)
 HU_WIRE_TABLE(hu_stuck, STUCK);
@@ -554,7 +567,7 @@ HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
     F(T, PART, sequences, hu_sequences) \
     F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
     F(T, PART, host_time, hu_host_time) F(T, PART, outside, hu_outside) F(T, PART, deadlock, hu_deadlock) \
-    F(T, PART, gpu_clocks, hu_gpu_clocks) \
+    F(T, PART, gpu_clocks, hu_gpu_clocks) F(T, PART, host_energy, hu_host_energy) \
     F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, PART, serving, hu_serving) F(T, PART, kernel_shapes, hu_kernel_shapes) \
     F(T, MAYBE, hta, hu_hta) F(T, MAYBE, tracelens, hu_tracelens)

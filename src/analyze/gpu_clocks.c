@@ -15,7 +15,7 @@
 
 #include "base/number.h"
 
-enum { NUMBERS = 11, HOLD_NS = 2000000000, HOLD_PERIODS = 4, FEWEST_ENERGIES = 10, LIMITS_BYTES = 256 };
+enum { NUMBERS = 11, HOLD_NS = 2000000000, HOLD_PERIODS = 4, LIMITS_BYTES = 256 };
 
 static const double LEAST_SHARE = 0.0005; /* of the busy time, to be worth a word */
 
@@ -52,7 +52,9 @@ typedef struct {
     hu_intervals  work; /* the GPU's, where row->is_work */
     char          label[HU_GPU_LABEL_BYTES];
     int64_t       hold_ns;
-    HU_VEC(change) changes, energies; /* by time; those of energy alone */
+    hu_intervals  alone;  /* of its work, in which nothing but communication ran */
+    HU_VEC(change) changes;             /* by time */
+    HU_VEC(hu_energy_sample) energies;  /* those of energy alone */
     double  now[HU_GPU_QUANTITY_COUNT];
     int64_t seen_ns[HU_GPU_QUANTITY_COUNT];
     size_t  at; /* the first interval of `work` that does not lie before the stretch at hand */
@@ -89,6 +91,7 @@ static bool read_line(hu_str line, hu_gpu_clock *out, int64_t *hold_ns, char lab
                           .watts = NAN,
                           .joules = NAN,
                           .step_joules = NAN,
+                          .use = hu_energy_use_unknown,
                           .memory_bytes = NAN,
                           .celsius = NAN,
                           .limited_ns = NAN,
@@ -152,7 +155,9 @@ static bool collect(walk *w)
     if (w->changes.n)
         qsort(w->changes.at, w->changes.n, sizeof *w->changes.at, by_time);
     for (size_t i = 0; i < w->changes.n; i++)
-        if (w->changes.at[i].quantity == HU_GAUGE_ENERGY && !hu_vec_push(w->ask->scratch, &w->energies, w->changes.at[i]))
+        if (w->changes.at[i].quantity == HU_GAUGE_ENERGY && 
+            !hu_vec_push(w->ask->scratch, &w->energies,
+                         ((hu_energy_sample){w->changes.at[i].ns, w->changes.at[i].value})))
             return false;
     return true;
 }
@@ -252,86 +257,23 @@ static void take_change(walk *w, const change *c)
 
 /* energy */
 
-/* How many samples of it come no later. */
-static size_t energies_until(const walk *w, int64_t ns)
+static bool measure_energy(walk *w)
 {
-    size_t low = 0, high = w->energies.n;
+    const hu_energy_series e = {.at = w->energies.at, .n = w->energies.n, .hold_ns = w->hold_ns};
+    hu_energy_steps        steps;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (w->energies.at[middle].ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* At a time between two samples of it that are near enough; NaN. */
-static double energy_at(const walk *w, int64_t ns)
-{
-    const change *before, *after;
-    const size_t  low = energies_until(w, ns);
-
-    if (low == 0 || low == w->energies.n)
-        return NAN;
-    before = &w->energies.at[low - 1];
-    after = &w->energies.at[low];
-    if (after->ns - before->ns > w->hold_ns || after->value < before->value)
-        return NAN;
-    return before->value + (after->value - before->value) * (double)(ns - before->ns) / (double)(after->ns - before->ns);
-}
-
-/* Of the first sample to the last; NaN when it began anew in between, as it does when the driver is loaded anew. */
-static double all_energy(const walk *w)
-{
-    for (size_t i = 1; i < w->energies.n; i++)
-        if (w->energies.at[i].value < w->energies.at[i - 1].value)
-            return NAN;
-    return w->energies.n > 1 ? w->energies.at[w->energies.n - 1].value - w->energies.at[0].value : NAN;
-}
-
-/* Does a step count, and is its energy known? */
-static bool is_known(const walk *w, const hu_step *step)
-{
-    return hu_step_counts(step) && step->period.end_ns > step->period.start_ns &&
-           !isnan(energy_at(w, step->period.start_ns)) && !isnan(energy_at(w, step->period.end_ns));
-}
-
-/* The last of the steps from `i` on that are known and follow each other without a gap. */
-static size_t last_of_row(const walk *w, const hu_steps *steps, size_t i)
-{
-    while (i + 1 < steps->n && is_known(w, &steps->at[i + 1]) &&
-           steps->at[i + 1].period.start_ns == steps->at[i].period.end_ns)
-        i++;
-    return i;
-}
-
-/*
- * Samples are farther apart than short steps are long: rows of steps are measured, and together they need enough samples.
- * Half of the steps must be known: the first begin before the first sample where the driver is slow to start.
- */
-static void measure_energy(walk *w)
-{
-    const hu_steps *steps = w->ask->steps;
-    double          sum = 0;
-    size_t          n = 0, samples = 0;
-
-    w->row->joules = all_energy(w);
-    if (!steps || steps->source == HU_STEPS_NONE || isnan(w->row->joules))
-        return;
-    for (size_t i = 0, last; i < steps->n; i = last + 1) {
-        last = i;
-        if (!is_known(w, &steps->at[i]))
-            continue;
-        last = last_of_row(w, steps, i);
-        sum += energy_at(w, steps->at[last].period.end_ns) - energy_at(w, steps->at[i].period.start_ns);
-        n += last - i + 1;
-        samples += energies_until(w, steps->at[last].period.end_ns) - energies_until(w, steps->at[i].period.start_ns);
-    }
-    if (n > 0 && 2 * n >= steps->n_counted && samples >= FEWEST_ENERGIES)
-        w->row->step_joules = sum / (double)n;
+    w->row->joules = hu_energy_all(&e);
+    if (!hu_energy_find_steps(&e, w->ask->steps, w->ask->scratch, &steps))
+        return false;
+    if (steps.is_enough)
+        w->row->step_joules = steps.joules / (double)steps.n;
+    if (!w->row->is_work || w->row->is_mig || w->row->others > 0) /* what others ran on it is in none of our intervals */
+        return true;
+    if (steps.rows.n == 0 && (!w->ask->steps || w->ask->steps->source == HU_STEPS_NONE) &&
+        !hu_energy_find_span(&e, &w->work, w->ask->scratch, &steps))
+        return false;
+    w->row->use = hu_energy_split(&e, &steps.rows, &w->work, &w->alone);
+    return true;
 }
 
 /* words */
@@ -388,26 +330,32 @@ static bool measure_one(walk *w)
     r->limited_mhz = w->limited_mhz_ns > 0 ? w->limited_mhz / w->limited_mhz_ns : NAN;
     r->limited_memory_mhz = w->limited_memory_ns > 0 ? w->limited_memory / w->limited_memory_ns : NAN;
     r->watts = w->watts_ns > 0 ? w->watt_seconds / w->watts_ns : NAN;
-    measure_energy(w);
-    return say_limits(w);
+    return measure_energy(w) && say_limits(w);
 }
 
 /* The work of this GPU: of the device of its number, or all where there is no other.  False: no memory. */
 static bool find_work(walk *w, bool is_only)
 {
     const hu_ask *ask = w->ask;
+    hu_intervals  own = {0}, others = {0};
 
     for (size_t i = 0; w->row->device >= 0 && i < ask->n_work; i++) {
         const uint32_t slice = ask->work[i];
+        hu_intervals  *set = ask->s.kind[slice] == HU_KIND_COLLECTIVE ? &own : &others;
 
         if (ask->tracks[ask->s.track[slice]].device == w->row->device &&
-            !hu_intervals_add(ask->scratch, &w->work, ask->s.start_ns[slice], hu_ask_end(ask, slice)))
+            !hu_intervals_add(ask->scratch, set, ask->s.start_ns[slice], hu_ask_end(ask, slice)))
             return false;
     }
-    if (w->row->device < 0 && is_only)
-        w->work = ask->busy;
     w->row->is_work = ask->n_work > 0 && (w->row->device >= 0 || is_only);
-    return w->row->device < 0 || hu_intervals_unite(ask->scratch, &w->work);
+    if (w->row->device < 0) {
+        w->work = is_only ? ask->busy : (hu_intervals){0};
+        return hu_intervals_join(ask->scratch, &ask->compute, &ask->copies, &others) &&
+               hu_intervals_subtract(ask->scratch, &ask->comm, &others, &w->alone);
+    }
+    return hu_intervals_unite(ask->scratch, &own) && hu_intervals_unite(ask->scratch, &others) &&
+           hu_intervals_join(ask->scratch, &own, &others, &w->work) &&
+           hu_intervals_subtract(ask->scratch, &own, &others, &w->alone);
 }
 
 static size_t count_lines(hu_str text)

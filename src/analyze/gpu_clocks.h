@@ -7,6 +7,7 @@
 #define HU_ANALYZE_GPU_CLOCKS_H
 
 #include "analyze/ask.h"
+#include "analyze/energy_series.h"
 #include "base/gpu_counters.h"
 
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
     double  memory_bytes, celsius;                    /* the most */
     double  limited_ns;                               /* busy time in which its clock was lowered; NaN unknown */
     double  limited_mhz, limited_memory_mhz;          /* mean clocks then */
+    hu_energy_use use; /* what its energy went into; NaN where others work on it too, or its work is not known */
     double  reason_ns[HU_GPU_REASON_COUNT];           /* busy time of each reason, whether it lowers the clock or not */
     int64_t xid_count, last_xid;                      /* errors that the driver told of, at least; -1: none */
 } hu_gpu_clock;

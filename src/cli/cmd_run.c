@@ -24,6 +24,7 @@
 #include "record/broker.h"
 #include "record/cgroup.h"
 #include "record/cost.h"
+#include "record/energy_sampler.h"
 #include "record/gpu_read.h"
 #include "record/gpu_sampler.h"
 #include "record/naming.h"
@@ -50,6 +51,8 @@ typedef struct {
     hu_wait_totals        looks; /* at what threads wait for */
     hu_gpu_sampler        gpus;
     hu_gpus_seen          gpus_seen;
+    hu_energy_sampler    *energy;
+    hu_rapl_state         rapl;
     hu_broker            *broker;    /* for processes that cannot open the session; NULL: none */
     hu_outsiders         *outsiders; /* the search for them; NULL: none */
     hu_supervision        result;
@@ -225,6 +228,22 @@ static void start_gpus(run_state *r)
     hu_gpu_sampler_start(&how, r->session.path, &r->gpus);
 }
 
+/* Of processors and memory, where they may be read.  HOLDUP_RAPL names another folder of zones: for tests. */
+static void start_energy(run_state *r)
+{
+    const char             *folder = secure_getenv("HOLDUP_RAPL");
+    const hu_energy_options how = {
+        .folder = folder && folder[0] ? folder : NULL, .hz = r->o->energy_hz, .max_bytes = r->o->max_size};
+
+    r->energy = hu_energy_start(&how, r->session.path);
+}
+
+static void stop_energy(run_state *r)
+{
+    r->rapl = hu_energy_stop(r->energy);
+    r->energy = NULL;
+}
+
 static void stop_gpus(run_state *r)
 {
     r->gpus_hang = r->gpus.pid > 0 && !hu_gpu_sampler_stop(&r->gpus);
@@ -234,6 +253,7 @@ static void stop_gpus(run_state *r)
 static int give_up(run_state *r, int status)
 {
     stop_gpus(r);
+    stop_energy(r);
     if (r->perf)
         hu_perf_stop(r->perf);
     hu_wait_samples_stop(r->waits);
@@ -613,6 +633,20 @@ static void say_never_began(const run_state *r)
                        r->session.control->name);
 }
 
+/* Only who asked for it wants to know why there is none. */
+static void say_energy(const run_state *r)
+{
+    static const char *const why[] = {
+        [HU_RAPL_NONE] = "this machine has no such counters (/sys/class/powercap)",
+        [HU_RAPL_HIDDEN] = "this container hides the counters (/sys/devices/virtual/powercap); run outside, or unmask it",
+        [HU_RAPL_DENIED] = "only root may read the counters (/sys/class/powercap/intel-rapl:0/energy_uj)",
+        [HU_RAPL_FAILED] = "the counters give no number (/sys/class/powercap/intel-rapl:0/energy_uj)",
+    };
+
+    if (r->o->wants_energy && r->o->energy_hz && r->rapl != HU_RAPL_READ)
+        hu_command_say("energy of processors and memory (RAPL) was not sampled: %s", why[r->rapl]);
+}
+
 static void say_end(run_state *r)
 {
     const bool is_other = is_of_several(r) && r->facts.rank.rank > 0;
@@ -644,6 +678,8 @@ static void say_end(run_state *r)
     hu_opencl_door_say(&r->tally);
     if (!is_other)
         say_gpus(r);
+    if (!is_other)
+        say_energy(r);
     if (!is_other)
         say_cost(r);
     say_files(r);
@@ -679,6 +715,7 @@ static int finish(run_state *r)
     r->session.control->state = HU_SESSION_WRITING;
     listen_to_interrupts(r);
     stop_gpus(r);
+    stop_energy(r);
     r->facts.status = r->result.status;
     hu_facts_write(&r->session, &r->facts, NULL);
     if (r->perf) {
@@ -759,6 +796,7 @@ static int launch(run_state *r)
     r->quota = hu_cgroup_read("");
     r->ns_per_record = hu_cost_of_record((hu_clock)r->session.control->clock);
     start_gpus(r);
+    start_energy(r);
     hu_supervise_prepare(&signals, &hu_command_sigpipe, watch.waits_for_all);
     if (hu_launch_fork(r->argv, environment, &signals, &child, &err) < 0) {
         hu_command_fail(&err);
@@ -778,6 +816,7 @@ static int launch(run_state *r)
     watch.collector = r->collector;
     watch.perf = r->perf;
     watch.waits = r->waits;
+    watch.energy = r->energy;
     watch.outsiders = r->outsiders;
     hu_supervise(&watch, child.pid, &r->result);
     return finish(r);

@@ -275,6 +275,20 @@ static int parse_gpu_sample(void *field, const char *text, hu_error *err)
     return 0;
 }
 
+/* "--energy-sample=10", none */
+static int parse_energy_sample(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    uint64_t        hz = 0;
+
+    if (strcmp(text, "none") != 0 && (!hu_parse_u64(hu_str_of(text), &hz) || hz < 1 || hz > MOST_GPU_HZ))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "--energy-sample needs none or samples per second (1 to %d), not \"%s\"", MOST_GPU_HZ, text);
+    o->energy_hz = (unsigned)hz;
+    o->wants_energy = true;
+    return 0;
+}
+
 static int parse_switches(void *field, const char *text, hu_error *err)
 {
     hu_run_options *o = field;
@@ -509,6 +523,7 @@ const hu_run_options hu_run_defaults = {
     .doors = DEFAULT_DOORS,
     .sample_hz = DEFAULT_HZ,
     .gpu_hz = DEFAULT_GPU_HZ,
+    .energy_hz = DEFAULT_GPU_HZ,
     .threshold_ns = DEFAULT_THRESHOLD_NS,
     .paths = true, /* a descriptor's name is asked for once */
     .kill = HU_KILL_SIGTERM,
@@ -525,6 +540,9 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"gpu-sample", 0, HU_OPTION_SPECIAL, "HZ",
      "sample clocks, power and use of NVIDIA GPUs HZ times per second (default: 10), or none", AT(gpu_hz),
      .parse = parse_gpu_sample, .heading = "what to record"},
+    {"energy-sample", 0, HU_OPTION_SPECIAL, "HZ",
+     "sample energy of processors and memory (RAPL) HZ times per second and say why where it cannot be "
+     "(default: 10, without a word), or none", 0, .parse = parse_energy_sample, .heading = "what to record"},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
      AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
     {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",

@@ -7,7 +7,7 @@
 #include "protocol/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 32 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 33 };
 
 typedef struct {
     hu_shared shared; /* output is a template of names (record/template.h) */
@@ -17,7 +17,9 @@ typedef struct {
     bool        has_trace, has_sample;
     unsigned    sample_hz; /* 0: no samples */
     bool        no_switches;
-    unsigned    gpu_hz; /* 0: no counters of GPUs */
+    unsigned    gpu_hz;    /* 0: no counters of GPUs */
+    unsigned    energy_hz; /* 0: no counters of processors and memory */
+    bool        wants_energy; /* --energy-sample was given: say why there are none */
     int64_t     delay_ns, duration_ns;
     bool        wants_steps;
     int64_t     first_step, last_step;

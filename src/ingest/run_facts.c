@@ -57,6 +57,8 @@ void hu_facts_take_text(hu_builder *b, hu_str key, hu_str value)
         take_outsiders(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.gpus")))
         info->gpus = hu_builder_keep(b, value);
+    else if (hu_str_equal(key, HU_STR("holdup.rapl")))
+        info->rapl = hu_builder_keep(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.opencl")))
         info->opencl = hu_str_equal(value, HU_STR("host cores")) ? 2 : 1;
     else if (hu_str_equal(key, HU_STR("holdup.thread_states")))

@@ -321,6 +321,7 @@ static struct timespec round_once(supervisor *s)
     if (s->o->waits && s->control->state == HU_SESSION_RECORDING)
         ms = sooner(ms, hu_wait_samples_round(s->o->waits));
     hu_outsiders_round(s->o->outsiders);
+    hu_energy_round(s->o->energy, now);
     __atomic_store_n(&s->control->heartbeat, hu_clocks_ticks((hu_clock)s->control->clock), __ATOMIC_RELAXED);
     return (struct timespec){0, ms > 0 && ms < ROUND_NS / MILLISECOND_NS ? ms * MILLISECOND_NS : ROUND_NS};
 }

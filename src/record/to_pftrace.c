@@ -17,6 +17,7 @@
 #include "record/lives.h"
 #include "record/perf_packets.h"
 #include "record/pf.h"
+#include "record/pf_energy.h"
 #include "record/pf_gpu_counters.h"
 #include "record/processes.h"
 #include "record/tools.h"
@@ -47,6 +48,7 @@ typedef struct {
     uint64_t                  lost, lost_texts, overwritten, cut_bytes;
     size_t                    threads;
     hu_str                    gpu_lines; /* of the file at hand */
+    hu_str                    rapl_lines;
     char                      command[4096];
     size_t                    command_n;
 } work;
@@ -445,6 +447,7 @@ static void write_tail(work *w)
         whole(w, "holdup.nccl_rank", t->nccl_rank - 1);
     text(w, "holdup.gpus", w->gpu_lines);
     text(w, "holdup.gpu_problem", hu_str_of(w->gpus.problem));
+    text(w, "holdup.rapl", w->rapl_lines);
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }
@@ -769,6 +772,9 @@ static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
         rc = write_perf(w, err);
     if (rc == 0 && w->gpus.n)
         rc = write_gpus(w, err);
+    if (rc == 0 && !hu_pf_energy_write(&w->p, &w->about, w->o->session, w->list->control.began_ns,
+                                       w->list->control.stopped_ns, &w->rapl_lines))
+        rc = hu_fail_memory(err);
     if (rc == 0)
         write_tail(w);
     return rc == 0 && w->p.w.no_memory ? hu_fail_memory(err) : rc;

@@ -71,6 +71,7 @@ typedef struct {
     hu_str  host;                              /* "" unknown */
     hu_str  backend;                           /* of the process group: "nccl"; "" unknown */
     hu_str  gpus;                              /* that were sampled beside the recording (analyze/gpu_clocks.c) */
+    hu_str  rapl;                              /* zones that were sampled, or why none was (analyze/host_energy.c) */
     hu_str  outsiders;                         /* processes that the recorder was not in (analyze/outside.c) */
     int64_t bytes;                             /* decompressed */
     int64_t base_ns;                           /* unix ns = base_ns + time; 0 when times are absolute */
