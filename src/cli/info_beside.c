@@ -91,9 +91,9 @@ static void write_node(writer *w, const hu_node_log *l)
     char seconds[HU_NUMBER_BYTES];
 
     hu_format_fixed(seconds, (double)(l->last_ns - l->first_ns) / 1e9, 1);
-    text(w, "format", "format", HU_STR("what a monitor sampled of GPUs"));
+    text(w, "format", "format", HU_STR("what a monitor sampled of GPUs and processors"));
     count(w, "gpus", "GPUs", (int64_t)l->gpus.n);
-    count(w, "samples", "samples", (int64_t)l->samples.n);
+    count(w, "samples", "samples", (int64_t)(l->samples.n + l->zone_samples.n));
     text(w, "seconds", "seconds", hu_str_of(seconds));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "ingest/node_zones.h"
 
 enum { HEAD_BYTES = 64 << 10, MOST_GPUS = 4096, TEXT = 128, LINE_BYTES = 1024, MOST_XIDS = 256 };
 enum { FEWEST_GAPS = 3, HOLD_NS = 2000000000, HOLD_PERIODS = 4 }; /* as analyze/gpu_clocks.c */
@@ -52,7 +53,7 @@ static const struct {
 
 /* Labels that matter, of either exporter. */
 typedef struct {
-    hu_str gpu, uuid, gi, host, model, bus, driver, rank, reason, xid;
+    hu_str gpu, uuid, gi, host, model, bus, driver, rank, reason, xid, zone;
 } labels;
 
 /* A counter of errors, so that its rise is seen. */
@@ -115,7 +116,7 @@ static labels read_labels(reader *r, hu_str object)
         {"modelName", offsetof(labels, model)}, {"pci_bus_id", offsetof(labels, bus)},
         {"driver", offsetof(labels, driver)},   {"DCGM_FI_DRIVER_VERSION", offsetof(labels, driver)},
         {"rank", offsetof(labels, rank)},       {"reason", offsetof(labels, reason)},
-        {"xid", offsetof(labels, xid)},
+        {"xid", offsetof(labels, xid)},         {"zone", offsetof(labels, zone)},
     };
     labels  out = {0};
     hu_json j = hu_json_enter(object);
@@ -240,6 +241,19 @@ static uint32_t gpu_of_series(reader *r, hu_str name, const labels *l, hu_str ho
     return gpu;
 }
 
+/* Of a node's processors.  False: it is no such series. */
+static bool take_zone(reader *r, hu_str name, const labels *l, hu_str host, int64_t ns, double joules)
+{
+    if (!hu_str_equal(name, HU_STR("holdup_host_energy_joules_total")))
+        return false;
+    if ((int64_t)(r->log->samples.n + r->log->zone_samples.n) >= r->most)
+        r->is_full = true;
+    else if (ns >= LEAST_WALL_NS &&
+             !hu_node_zones_take(r->log, l->host.n ? without_port(l->host) : host, l->zone, ns, joules))
+        r->has_memory = false;
+    return true;
+}
+
 /* ---- lines of our own log ---------------------------------------------------------------------------------------- */
 
 /* False: the line is not whole. */
@@ -267,6 +281,8 @@ static bool read_line(reader *r, hu_str line)
         double       number;
 
         if (!hu_parse_f64(hu_json_get(metric, HU_STR("value")), &number))
+            continue;
+        if (take_zone(r, name, &l, host, ns, number))
             continue;
         gpu = gpu_of_series(r, name, &l, host);
         if (gpu != HU_NONE)
@@ -325,13 +341,14 @@ static void read_series(reader *r, hu_str one)
     hu_json      values = hu_json_enter(hu_json_get(one, HU_STR("values")));
     hu_str       pair, part;
 
-    while (gpu != HU_NONE && hu_json_element(&values, &pair)) {
+    while (hu_json_element(&values, &pair)) {
         hu_json both = hu_json_enter(pair);
         int64_t ns;
         double  value;
 
         if (hu_json_element(&both, &part) && hu_parse_scaled(part, 9, &ns) && hu_json_element(&both, &part) &&
-            hu_parse_f64(hu_json_text(r->scratch, part), &value))
+            hu_parse_f64(hu_json_text(r->scratch, part), &value) && !take_zone(r, name, &l, HU_STR(""), ns, value) &&
+            gpu != HU_NONE)
             take_value(r, gpu, name, &l, ns, value);
     }
 }
@@ -363,7 +380,7 @@ static int read_answer(reader *r, hu_input *in, hu_error *err)
 
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 {
-    const size_t before = log->samples.n;
+    const size_t before = log->samples.n, zones_before = log->zone_samples.n;
     reader       r = {.log = log, .file = hu_input_name(in), .most = hu_input_limits(in)->events, .has_memory = true};
     int          rc;
 
@@ -374,10 +391,12 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
     if (rc == 0 && r.is_full)
         rc = hu_fail(err, HU_ELIMIT, r.file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)r.most);
-    if (rc == 0 && log->samples.n == before)
+    if (rc == 0 && log->samples.n == before && log->zone_samples.n == zones_before)
         rc = hu_fail(err, HU_EFORMAT, r.file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
-    if (rc < 0)
+    if (rc < 0) {
         log->samples.n = before;
+        log->zone_samples.n = zones_before;
+    }
     return rc;
 }
 
@@ -451,17 +470,27 @@ static bool measure_period(hu_node_log *log)
     return true;
 }
 
+static void widen(hu_node_log *log, int64_t ns)
+{
+    log->first_ns = ns < log->first_ns ? ns : log->first_ns;
+    log->last_ns = ns > log->last_ns ? ns : log->last_ns;
+}
+
 bool hu_node_log_end(hu_node_log *log)
 {
+    hu_node_zones_end(log);
+    if (!hu_node_log_has_any(log))
+        return true;
+    log->first_ns = INT64_MAX;
+    log->last_ns = INT64_MIN;
+    for (size_t i = 0; i < log->zone_samples.n; i++)
+        widen(log, log->zone_samples.at[i].ns);
+    for (size_t i = 0; i < log->samples.n; i++)
+        widen(log, log->samples.at[i].ns);
     if (log->samples.n == 0)
         return true;
     qsort(log->samples.at, log->samples.n, sizeof *log->samples.at, compare);
     join_moments(log);
-    log->first_ns = log->last_ns = log->samples.at[0].ns;
-    for (size_t i = 0; i < log->samples.n; i++) {
-        log->first_ns = log->samples.at[i].ns < log->first_ns ? log->samples.at[i].ns : log->first_ns;
-        log->last_ns = log->samples.at[i].ns > log->last_ns ? log->samples.at[i].ns : log->last_ns;
-    }
     return measure_period(log);
 }
 
@@ -476,8 +505,7 @@ typedef struct {
     hu_str             host; /* whose GPUs count; "" all */
 } fitting;
 
-/* "node7" and "node7.cluster.local" are one. */
-static bool is_same_host(hu_str a, hu_str b)
+bool hu_node_is_same_host(hu_str a, hu_str b)
 {
     const char *x = a.n ? memchr(a.p, '.', a.n) : NULL, *y = b.n ? memchr(b.p, '.', b.n) : NULL;
 
@@ -494,18 +522,18 @@ static bool choose_host(fitting *f)
     bool               is_one = true;
 
     for (size_t i = 1; i < f->log->gpus.n; i++)
-        is_one = is_one && is_same_host(at[i].host, at[0].host);
+        is_one = is_one && hu_node_is_same_host(at[i].host, at[0].host);
     if (is_one)
         return true;
     for (size_t i = 0; i < f->log->gpus.n && own.n; i++)
-        if (is_same_host(at[i].host, own))
+        if (hu_node_is_same_host(at[i].host, own))
             f->host = own;
     return f->host.n > 0;
 }
 
 static bool is_of_node(const fitting *f, const hu_node_gpu *gpu)
 {
-    return f->host.n == 0 || is_same_host(gpu->host, f->host);
+    return f->host.n == 0 || hu_node_is_same_host(gpu->host, f->host);
 }
 
 /* The one GPU that this rank worked on; HU_NONE: that is not known. */
@@ -646,15 +674,20 @@ hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b)
 {
     const hu_trace_info *info = hu_builder_info(b);
     fitting              f = {.log = log, .b = b, .base_ns = info->base_ns, .rank = rank, .device = -1};
-    bool                 has_any = false;
+    bool                 has_any = false, has_zones;
 
-    if (!log || log->samples.n == 0)
+    if (!log || !hu_node_log_has_any(log))
         return HU_NODE_NONE;
-    if (info->gpus.n)
+    if (info->gpus.n && log->zone_samples.n == 0)
         return HU_NODE_OWN;
     if (!hu_builder_span(b, &f.from_ns, &f.to_ns) || __builtin_add_overflow(f.from_ns, f.base_ns, &f.from_ns) ||
         __builtin_add_overflow(f.to_ns, f.base_ns, &f.to_ns) || f.from_ns < LEAST_WALL_NS)
-        return HU_NODE_NO_CLOCK;
+        return info->gpus.n ? HU_NODE_OWN : HU_NODE_NO_CLOCK;
+    has_zones = hu_node_zones_add(log, f.from_ns, f.to_ns, b);
+    if (info->gpus.n)
+        return has_zones ? HU_NODE_ADDED : HU_NODE_OWN;
+    if (log->samples.n == 0)
+        return has_zones ? HU_NODE_ADDED : HU_NODE_APART;
     if (!choose_host(&f))
         return HU_NODE_WHICH;
     for (size_t i = 0; i < log->samples.n && !has_any; i++)

@@ -28,15 +28,37 @@ typedef struct {
     uint32_t gpu, quantity; /* hu_gpu_quantity, in its unit */
 } hu_node_sample;
 
+/* Energy of processors or memory of a node (node_zones.h). */
+typedef struct {
+    hu_str name, host;
+} hu_node_zone;
+
+typedef struct {
+    int64_t  ns; /* Unix time */
+    double   joules;
+    uint32_t zone;
+} hu_node_zone_sample;
+
 /* All files together.  Lists live in the arena. */
 typedef struct {
     hu_arena *arena;
     HU_VEC(hu_node_gpu) gpus;
     HU_VEC(hu_node_sample) samples; /* by GPU, quantity and time, when hu_node_log_end was called */
+    HU_VEC(hu_node_zone) zones;
+    HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
     int64_t first_ns, last_ns;      /* of the samples */
     int64_t period_ns;              /* between samples of one quantity, mostly; 0 not known */
     int64_t bad_lines, bad_offset;  /* lines that are no samples, as a full disk leaves; where the first begins */
 } hu_node_log;
+
+/* "node7" and "node7.cluster.local" are one. */
+bool hu_node_is_same_host(hu_str a, hu_str b);
+
+/* Does it hold any sample? */
+static inline bool hu_node_log_has_any(const hu_node_log *log)
+{
+    return log->samples.n || log->zone_samples.n;
+}
 
 /* Does it begin like one? */
 bool hu_node_log_probe(hu_str head);

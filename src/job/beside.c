@@ -515,7 +515,7 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
         fit_dump(&f, &beside->dumps.at[i]);
     if (beside->ras.n)
         fit_ras(&f, &beside->ras);
-    if (beside->node.samples.n)
+    if (hu_node_log_has_any(&beside->node))
         fit_node(&f);
     for (size_t i = 0; i < job->n_snapshots; i++)
         fit_snapshot(&f, &job->snapshots[i]);

@@ -2,6 +2,7 @@
  * report.c - the report as docs/report.schema.json describes it.  Integers are ns unless their name says otherwise. */
 #include <math.h>
 
+#include "across/energy.h"
 #include "advise/findings.h"
 #include "render/json/comm.h"
 #include "render/report.h"
@@ -41,6 +42,22 @@ static void write_throughput(hu_json_out *j, const hu_report *r)
 
     hu_json_fixed(j, "samples_per_second",
                   r->batch && hu_digest_step_count(d) ? (double)r->batch * 1e9 / d->steps.duration.mean : (double)NAN, 3);
+}
+
+/* Of all ranks that were read; for a sample only where no rank is missing. */
+static void write_energy(hu_json_out *j, const hu_report *r)
+{
+    const hu_job_energy e = hu_job_energy_measure(r->job->digests, r->job->n);
+    const double        batch = r->batch && r->job->roster.n_missing == 0 ? (double)r->batch : (double)NAN;
+
+    hu_json_open(j, "energy", '{');
+    hu_json_fixed(j, "gpu_joules", e.gpu_joules, 3);
+    hu_json_fixed(j, "gpu_step_joules", e.gpu_step_joules, 3);
+    hu_json_fixed(j, "gpu_sample_joules", e.gpu_step_joules / batch, 6);
+    hu_json_fixed(j, "cpu_joules", e.cpu_joules, 3);
+    hu_json_fixed(j, "cpu_step_joules", e.cpu_step_joules, 3);
+    hu_json_fixed(j, "cpu_sample_joules", e.cpu_step_joules / batch, 6);
+    hu_json_close(j, '}');
 }
 
 static void write_list(hu_json_out *j, const char *key, const int64_t *at, size_t n)
@@ -88,6 +105,7 @@ static void write_run(hu_json_out *j, const hu_report *r)
     hu_json_bool(j, "mixes_runs", roster->mixes_runs);
     write_list(j, "ranks_with_other_steps", roster->odd, roster->n_odd);
     write_throughput(j, r);
+    write_energy(j, r);
     write_parallelism(j, r);
     hu_json_close(j, '}');
 }

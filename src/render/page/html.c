@@ -4,6 +4,9 @@
  * Names come from strangers.  Every text in the markup goes through hu_markup_text; everything that the script reads is
  * base64, which no name can break out of; and the policy lets nothing run or load but the two texts whose hashes it holds.
  */
+#include <math.h>
+
+#include "across/energy.h"
 #include "render/page/page.h"
 
 enum { ROWS = 10, MORE_ROWS = 4 }; /* of a section's first table, and of the others */
@@ -24,6 +27,7 @@ static const section sections[] = {
     {"ranks", "Ranks", "Ranks", {NULL}},
     {"copies", "Copies", "Copies between host and device", {"copies"}},
     {"gpus", "GPUs", "GPUs during the run", {"gpus"}},
+    {"energy", "Energy", "Energy of the run", {"energy"}},
     {"host", "Host", "Host, launches and idle time", {"host", "oscalls", "idle", "launch", "calls", "waits"}},
     {"health", "Trace health", "How far the trace can be trusted", {NULL}},
     {"system", "System", "What ran where", {NULL}},
@@ -38,9 +42,16 @@ static bool has_gpus(const hu_page *p)
     return false;
 }
 
+static bool has_energy(const hu_page *p)
+{
+    const hu_job_energy e = hu_job_energy_measure(p->r->job->digests, p->r->job->n);
+
+    return !isnan(e.gpu_joules) || !isnan(e.cpu_joules);
+}
+
 static bool is_there(const hu_page *p, const section *s)
 {
-    return strcmp(s->id, "gpus") != 0 || has_gpus(p);
+    return strcmp(s->id, "gpus") == 0 ? has_gpus(p) : strcmp(s->id, "energy") != 0 || has_energy(p);
 }
 
 static void write_head(hu_page *p)

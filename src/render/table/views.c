@@ -5,7 +5,8 @@
 extern const hu_view hu_view_time, hu_view_steps, hu_view_operators, hu_view_op_kernels, hu_view_tree, hu_view_kernels,
     hu_view_families, hu_view_sequences, hu_view_copies, hu_view_bandwidth, hu_view_comm, hu_view_idle, hu_view_launch,
     hu_view_calls, hu_view_waits, hu_view_memory, hu_view_roofline, hu_view_overheads, hu_view_parallelism, hu_view_phases,
-    hu_view_hot, hu_view_ranks, hu_view_why, hu_view_host, hu_view_os_calls, hu_view_outside, hu_view_serving, hu_view_gpus;
+    hu_view_hot, hu_view_ranks, hu_view_why, hu_view_host, hu_view_os_calls, hu_view_outside, hu_view_serving, hu_view_gpus,
+    hu_view_energy;
 
 const hu_view *const hu_views[] = {
     &hu_view_ranks,
@@ -35,6 +36,7 @@ const hu_view *const hu_views[] = {
     &hu_view_os_calls,
     &hu_view_outside,
     &hu_view_gpus,
+    &hu_view_energy,
     &hu_view_serving,
     NULL,
 };

@@ -119,6 +119,7 @@ static void write_overview(hu_text_page *p)
     hu_text_parallelism(p, rank->digest);
     hu_text_serving(p, rank);
     hu_text_gpus(p, rank->digest);
+    hu_text_energy(p, rank->digest);
     hu_text_why(p, rank->findings, p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
 }
 

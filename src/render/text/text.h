@@ -48,6 +48,7 @@ void hu_text_where(hu_text_page *p, const hu_digest *d);
 void hu_text_parallelism(hu_text_page *p, const hu_digest *d); /* nothing where nothing was recognised */
 void hu_text_serving(hu_text_page *p, const hu_rank *rank);    /* nothing of other jobs */
 void hu_text_gpus(hu_text_page *p, const hu_digest *d);        /* nothing where none were sampled */
+void hu_text_energy(hu_text_page *p, const hu_digest *shown);  /* nothing where none was sampled */
 void hu_text_ranks(hu_text_page *p);
 void hu_text_comm(hu_text_page *p);
 
