@@ -27,6 +27,7 @@ typedef struct {
     hu_gpu_vendor vendor;
     bool          is_divided; /* a GPU whose MIG devices are rows of their own */
     double        busy;       /* share of the last fast period; less than 0: not known */
+    double        joules;     /* of its energy counter, of the last medium look; 0: not known, or it is a part */
     uint32_t      n_pids;     /* processes that use it, in this PID namespace */
     uint32_t      pid[HU_BOARD_PIDS];
     double        pid_busy[HU_BOARD_PIDS]; /* of each process; less than 0: not known */

@@ -6,6 +6,7 @@
  * Reads commands, one a line, and answers each look with its readings as NAME{LABELS} VALUE and a line "." :
  *   gpu UUID INDEX MINOR BUSY [PID:BUSY]...       a GPU of the board; one of that uuid is replaced
  *   mig UUID PARENT GI BUSY [PID:BUSY]...         a device of GPU PARENT, which is divided from now on
+ *   energy UUID JOULES                            what its energy counter says; 0: nothing
  *   look SECONDS                                  a look, that long after the last one by the board's clock
  *   stale                                         the board is not written from now on
  *   restart                                       the source is closed and opened, as when its sampler was killed
@@ -131,6 +132,8 @@ int main(int argc, char **argv)
             n++;
         if (n >= 5 && (strcmp(word[0], "gpu") == 0 || strcmp(word[0], "mig") == 0)) {
             set_gpu(word, word[0][0] == 'm');
+        } else if (n == 3 && strcmp(word[0], "energy") == 0) {
+            find(word[1])->joules = number(word[2]);
         } else if (n == 1 && strcmp(word[0], "stale") == 0) {
             is_stale = true;
         } else if (n == 1 && strcmp(word[0], "restart") == 0) {

@@ -279,6 +279,7 @@ static void put_table(gpu *g, hu_readings *out)
     if (!hu_amd_metrics_decode((const unsigned char *)table, n, &m))
         return;
     hu_put(out, HU_METRIC_GPU_ENERGY, m.joules, g->number, g->uuid);
+    g->row.joules = m.joules > 0 ? m.joules : 0;
     hu_put(out, HU_METRIC_GPU_PCIE_WIDTH, m.pcie_lanes, g->number, g->uuid);
     hu_put(out, HU_METRIC_GPU_PCIE_GENERATION, generation(m.pcie_transfers), g->number, g->uuid);
     for (unsigned i = 0; m.has_throttled && i < HU_COUNT(groups); i++)

@@ -226,6 +226,7 @@ static void put_energy(gpu *g, hu_readings *out)
                g->row.uuid);
     g->joules = microjoules / 1e6;
     g->joules_ns = at_ns;
+    g->row.joules = g->joules;
     hu_put(out, HU_METRIC_GPU_ENERGY, g->joules, g->number, g->row.uuid);
 }
 
@@ -235,6 +236,7 @@ static void sample_fast(gpu *g, hu_readings *out)
     hu_put(out, HU_METRIC_GPU_UP, !g->is_lost, g->number, g->row.uuid);
     if (g->is_lost || hu_drm_card_sleeps(g->card)) {
         g->joules = NAN;
+        g->row.joules = 0;
         g->row.busy = -1;
         return;
     }

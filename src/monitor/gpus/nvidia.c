@@ -98,6 +98,7 @@ static void lose(hu_nvidia *s, hu_nv_gpu *g, int code)
     g->users = (hu_nv_users){0};
     g->links = (hu_nvml_links){0};
     g->busy = -1;
+    g->joules = 0;
 }
 
 /* One that cannot be described keeps the name that it had. */
@@ -322,6 +323,7 @@ static hu_board_gpu *new_row(hu_board_state *b, const hu_nv_gpu *g)
     row->vendor = HU_VENDOR_NVIDIA;
     row->is_divided = false;
     row->busy = -1;
+    row->joules = 0;
     row->n_pids = 0;
     return row;
 }
@@ -340,6 +342,7 @@ static void write_board(hu_nvidia *s)
         if (!g->is_up || g->is_silent)
             continue;
         row->busy = g->busy;
+        row->joules = g->joules;
         put_users(row, &g->users);
     }
     for (size_t i = 0; i < s->n_parts && b->n < HU_BOARD_GPUS; i++) {

@@ -266,8 +266,11 @@ void hu_nv_look_medium(hu_nvidia *s, hu_nv_gpu *g)
         put(&g->medium, g, HU_METRIC_GPU_TEMPERATURE, (double)a[0]);
     if (ask(s, g, HU_NVML_ASK_MARGIN, a))
         put(&g->medium, g, HU_METRIC_GPU_TEMPERATURE_MARGIN, (double)a[0]);
-    if (ask(s, g, HU_NVML_ASK_ENERGY, a))
-        put(&g->medium, g, HU_METRIC_GPU_ENERGY, (double)a[0] / milli);
+    g->joules = 0;
+    if (ask(s, g, HU_NVML_ASK_ENERGY, a)) {
+        g->joules = (double)a[0] / milli;
+        put(&g->medium, g, HU_METRIC_GPU_ENERGY, g->joules);
+    }
     if (g->is_up)
         put_medium_fields(s, g);
     if (g->is_up)

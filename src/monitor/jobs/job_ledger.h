@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job_ledger.h - for how long each job had a GPU and did nothing with it: a sum that a restart of the sampler does not lose.
+ * job_ledger.h - for how long each job had a GPU and did nothing with it, and what it used: sums that a restart of the
+ * sampler does not lose.
  *
  * It lies in memory that the samplers share; the jobs sampler alone writes it.
  */
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HU_LEDGER_ROWS = 512, HU_LEDGER_UUID = 96 };
+enum { HU_LEDGER_ROWS = 512, HU_LEDGER_UUID = 96, HU_LEDGER_JOBS = 256 };
 
 typedef struct {
     char     uuid[HU_LEDGER_UUID]; /* "": a free row */
@@ -17,11 +18,22 @@ typedef struct {
     int64_t  seen_ns;              /* CLOCK_BOOTTIME when the job had the GPU last */
     int64_t  idle_ns;
     bool     is_measured; /* it was known at least once whether the GPU worked */
+    double   joules;      /* of the GPU's counter at its last change, of job_energy.c as what follows; 0: not known */
+    bool     has_change;  /* the job had it then, alone */
+    int64_t  busy_ns;     /* since that change, in which it is not known to have been idle */
 } hu_ledger_row;
 
+/* Energy of the GPUs that a job has on this node. */
 typedef struct {
-    int64_t       at_ns; /* CLOCK_BOOTTIME of the look that was counted last */
-    hu_ledger_row row[HU_LEDGER_ROWS];
+    uint64_t job;
+    int64_t  seen_ns; /* CLOCK_BOOTTIME of the last look at one that tells; 0: a free row */
+    double   all, idle;
+} hu_ledger_joules;
+
+typedef struct {
+    int64_t          at_ns; /* CLOCK_BOOTTIME of the look that was counted last */
+    hu_ledger_row    row[HU_LEDGER_ROWS];
+    hu_ledger_joules joules[HU_LEDGER_JOBS];
 } hu_job_ledger;
 
 /*

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "monitor/jobs/job_energy.h"
 #include "monitor/jobs/job_files.h"
 #include "monitor/jobs/job_process.h"
 #include "monitor/jobs/kubelet.h"
@@ -46,6 +47,8 @@ typedef struct {
     size_t                   n;          /* holders of the GPU that is looked at */
     holder                   at[HOLDERS_MOST];
     uint32_t                 n_foreign; /* its processes that are not in /proc */
+    size_t                   n_told;    /* jobs whose energy was told in this look */
+    uint64_t                 told[HU_LEDGER_JOBS];
 } jobs;
 
 static void jobs_close(void *state)
@@ -210,6 +213,37 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
     return idle >= 0;
 }
 
+/* Of a job once a look, however many GPUs it has: what all looks before this one have added. */
+static void put_energy(jobs *j, hu_readings *out, const hu_owner *o)
+{
+    const uint64_t          job = hash_of(o);
+    const hu_ledger_joules *e = hu_job_energy_find(&j->options->board->jobs, job);
+    bool                    is_told = !e || j->n_told == HU_LEDGER_JOBS;
+
+    for (size_t i = 0; i < j->n_told && !is_told; i++)
+        is_told = j->told[i] == job;
+    if (is_told)
+        return;
+    j->told[j->n_told++] = job;
+    hu_put(out, HU_METRIC_JOB_ENERGY, e->all, o->scheduler, o->job_id, "", o->user, "gpu");
+    hu_put(out, HU_METRIC_JOB_ENERGY_WASTED, e->idle, o->scheduler, o->job_id, "", o->user, "allocated-idle");
+}
+
+/* A part of a GPU, and one that is divided, has no counter of its own. */
+static void take_energy(jobs *j, const hu_board_gpu *g, const holder *h, bool is_fresh, int64_t step_ns)
+{
+    hu_job_ledger       *l = &j->options->board->jobs;
+    hu_ledger_row       *row = hu_ledger_find(l, g->uuid, hash_of(&h->owner), j->board.at_ns);
+    const hu_energy_look look = {.joules = is_fresh && !g->is_divided && g->gi < 0 ? g->joules : 0,
+                                 .now_ns = j->board.at_ns,
+                                 .step_ns = step_ns,
+                                 .is_alone = j->n == 1 && !j->n_foreign,
+                                 .is_idle = idleness(j, h, is_fresh ? g->busy : -1) > 0};
+
+    if (row)
+        hu_job_energy_take(l, row, &look);
+}
+
 /* Do all who give GPUs to jobs on this node say whom they gave them to? */
 static bool is_complete(const jobs *j)
 {
@@ -264,6 +298,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
         const hu_owner *o = &j->at[i].owner;
 
         put_info(out, g, gpu, o);
+        put_energy(j, out, o);
         is_told &= o->scheduler[0] || hu_owner_has_job(o);
         if (is_fresh && !j->n_foreign)
             hu_put(out, HU_METRIC_JOB_PROCESSES, j->at[i].n_pids, g->uuid, gpu, o->scheduler, o->job_id, o->user);
@@ -271,6 +306,7 @@ static void put_gpu(jobs *j, hu_readings *out, size_t row, bool is_fresh, int64_
             hu_put(out, HU_METRIC_JOB_GPU_BUSY, j->at[i].busy < 1 ? j->at[i].busy : 1, g->uuid, gpu, o->scheduler, o->job_id,
                    o->user);
         is_counted &= put_idle(j, out, g, gpu, &j->at[i], busy, step_ns);
+        take_energy(j, g, &j->at[i], is_fresh, step_ns);
     }
     if (j->n || j->n_foreign || is_complete(j))
         hu_put(out, HU_METRIC_GPU_ALLOCATED, j->n || j->n_foreign, g->uuid, gpu);
@@ -357,6 +393,7 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
         return true;
     j->looks++;
     j->is_closed = j->is_full = false;
+    j->n_told = 0;
     if (is_medium)
         hu_slurm_look(&j->slurm, j->options->root, j->processes);
     hu_processes_begin(j->processes, j->slurm.is_there);

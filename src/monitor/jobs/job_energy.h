@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * job_energy.h - energy of the GPUs that one job has alone: sums that lie in the ledger, so that no restart loses them.
+ *
+ * A counter of energy is read every few looks and is the whole board's: what it rose by is a job's where the job had the
+ * board alone from one of its changes to the next.  What was used before the first change that was seen, behind the last,
+ * and while the GPU was shared is nobody's.
+ */
+#ifndef HU_MONITOR_JOBS_JOB_ENERGY_H
+#define HU_MONITOR_JOBS_JOB_ENERGY_H
+
+#include "monitor/jobs/job_ledger.h"
+
+/* A look at a GPU that a job has. */
+typedef struct {
+    double  joules;   /* of its counter; 0: not known */
+    int64_t now_ns;   /* CLOCK_BOOTTIME */
+    int64_t step_ns;  /* since the look before */
+    bool    is_alone; /* no other job has it, and nobody of whom it is not known who he is */
+    bool    is_idle;  /* known to have done nothing in that time */
+} hu_energy_look;
+
+/* Adds what the counter rose by to the job's sums.  `row` is the job's on this GPU. */
+void hu_job_energy_take(hu_job_ledger *l, hu_ledger_row *row, const hu_energy_look *look);
+
+/* The sums of a job; NULL: none of its GPUs ever told. */
+const hu_ledger_joules *hu_job_energy_find(const hu_job_ledger *l, uint64_t job);
+
+#endif

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy by job (holdup monitor's jobs sampler): what GPUs used that one job had alone, and what of it while they did nothing."""
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from tests.test_monitor_jobs import SLURM, Source, Tree
+
+GROUP = "0::/system.slice/slurmstepd.scope/job_{}/step_0/user/task_0\n"
+
+
+class Energy(Tree):
+    def job(self, name: str, *gpus: str) -> None:
+        minors = ",".join(str(ord(gpu[-1]) - ord("a")) for gpu in gpus)
+        self.put(f"run/holdup/jobs/job.{name}", f"user=ada\naccount=physics\npartition=h100\nname=train\ngpus={','.join(gpus)}\nminors={minors}\n")
+
+    def step(self, source: Source, joules: dict[str, float], busy: float, looks: int = 5) -> Any:
+        """A medium period: counters change at its beginning, and looks follow."""
+        for gpu, value in joules.items():
+            source.gpu(gpu, ord(gpu[-1]) - ord("a"), busy)
+            source.say("energy", gpu, value)
+        return source.look(looks)
+
+    def all_and_idle(self, rows: Any, **labels: str) -> tuple[float, float]:
+        told = rows.one("job_energy_joules_total", source="gpu", **labels)
+        self.assertEqual(told["step_id"], "")
+        return told["value"], rows.one("job_energy_wasted_joules_total", cause="allocated-idle", **labels)["value"]
+
+    def test_one_job_two_gpus(self) -> None:
+        """500 and 400 J in a period at work, 100 and 90 in an idle one.  What lies before the first change is not known to be the job's."""
+        self.job("42", "GPU-a", "GPU-b")
+        source = self.source()
+        rows = self.step(source, {"GPU-a": 10_000, "GPU-b": 20_000}, 0.9)
+        self.assertEqual(self.all_and_idle(rows, job_id="42", user="ada"), (0, 0))
+        rows = self.step(source, {"GPU-a": 10_450, "GPU-b": 20_350}, 0.9)      # begun before anybody looked
+        self.assertEqual(self.all_and_idle(rows), (0, 0))
+        rows = self.step(source, {"GPU-a": 10_950, "GPU-b": 20_750}, 0.9)
+        self.assertEqual(self.all_and_idle(rows), (900, 0))
+        rows = self.step(source, {"GPU-a": 11_450, "GPU-b": 21_150}, 0.01)     # the counters rose at work, in the period before
+        self.assertEqual(self.all_and_idle(rows), (1800, 0))
+        rows = self.step(source, {"GPU-a": 11_550, "GPU-b": 21_240}, 0.01)
+        self.assertEqual(self.all_and_idle(rows), (1990, 190))
+        rows = self.step(source, {"GPU-a": 11_650, "GPU-b": 21_330}, 0.01)
+        self.assertEqual(self.all_and_idle(rows), (2180, 380))
+        source.say("restart")
+        self.assertEqual(self.all_and_idle(source.look()), (2180, 380), "a restart loses nothing")
+
+    def test_a_shared_gpu_is_nobodys(self) -> None:
+        """Two jobs on one GPU: neither gets what the board used; the one that stays gets what comes after."""
+        self.process(100, GROUP.format(42), **SLURM)
+        self.process(200, GROUP.format(43), start=600, **{**SLURM, "SLURM_JOB_ID": "43"})
+        source = self.source()
+        for joules in (1000, 2000, 3000):
+            source.gpu("GPU-a", 0, 0.9, "100:0.5", "200:0.4")
+            source.say("energy", "GPU-a", joules)
+            rows = source.look(5)
+        self.assertEqual(rows.of("job_energy_joules_total"), [])
+        for joules in (4000, 5000, 6000):
+            source.gpu("GPU-a", 0, 0.9, "100:0.9")
+            source.say("energy", "GPU-a", joules)
+            rows = source.look(5)
+        self.assertEqual(self.all_and_idle(rows, job_id="42"), (1000, 0))
+        self.assertEqual(rows.of("job_energy_joules_total", job_id="43"), [])
+
+    def test_parts_and_silent_boards(self) -> None:
+        """A device of a divided GPU has no counter, nor has a board whose driver does not tell: no series, never 0."""
+        self.put("run/holdup/jobs/0", "42\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.5)
+        self.assertEqual(source.look(3).of("job_energy_joules_total"), [])
+        source.gpu("GPU-b", 1, -1)
+        source.say("mig", "MIG-b3", "GPU-b", 3, 0.5)
+        source.say("energy", "GPU-b", 700)
+        source.say("energy", "MIG-b3", 700)
+        self.put("run/holdup/jobs/1", "43\n")
+        self.assertEqual(source.look(3).of("job_energy_joules_total"), [])
+
+    def test_the_driver_is_loaded_anew(self) -> None:
+        """A counter that begins anew adds nothing for that period, and goes on."""
+        self.job("42", "GPU-a")
+        source = self.source()
+        rows = None
+        for joules in (5000, 6000, 7000, 10, 60, 160):
+            rows = self.step(source, {"GPU-a": joules}, 0.9)
+        self.assertEqual(self.all_and_idle(rows), (1000 + 100, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
