@@ -525,8 +525,8 @@ HU_WIRE_TABLE(hu_outside_process, OUTSIDE_PROCESS);
 HU_WIRE_TABLE(hu_outside, OUTSIDE);
 
 #define ENERGY_USE(F, T) \
-    F(T, F64, ns) F(T, F64, joules) F(T, F64, idle_ns) F(T, F64, alone_ns) F(T, F64, idle_low) F(T, F64, idle_high) \
-    F(T, F64, alone_low) F(T, F64, alone_high) F(T, F64, idle_watts)
+    F(T, F64, ns) F(T, F64, joules) F(T, F64, idle_ns) F(T, F64, exposed_ns) F(T, F64, idle_low) F(T, F64, idle_high) \
+    F(T, F64, exposed_low) F(T, F64, exposed_high) F(T, F64, idle_watts)
 HU_WIRE_TABLE(hu_energy_use, ENERGY_USE);
 
 #define GPU_CLOCK(F, T) \

@@ -120,9 +120,9 @@ bool hu_energy_find_span(const hu_energy_series *e, const hu_intervals *work, hu
 
 /* A stretch of the time that is split up. */
 typedef struct {
-    double ns, joules, idle_ns, alone_ns;
-    bool   is_idle, is_alone; /* for certain all the time */
-    bool   is_whole;          /* no part of it lies outside of the window */
+    double ns, joules, idle_ns, exposed_ns;
+    bool   is_idle, is_exposed; /* for certain all the time */
+    bool   is_whole;            /* no part of it lies outside of the window */
 } stretch;
 
 static double common(const hu_intervals *set, int64_t from, int64_t to)
@@ -148,7 +148,7 @@ static double common(const hu_intervals *set, int64_t from, int64_t to)
 
 /* The part of a stretch between two changes, [from, to), that lies in a window.  `before`: the sample before `from`. */
 static stretch cut(const hu_energy_series *e, const hu_interval *window, int64_t from, int64_t to, int64_t before,
-                   const hu_intervals *work, const hu_intervals *alone)
+                   const hu_intervals *work, const hu_intervals *exposed)
 {
     const int64_t start = from > window->start_ns ? from : window->start_ns;
     const int64_t end = to < window->end_ns ? to : window->end_ns;
@@ -156,9 +156,9 @@ static stretch cut(const hu_energy_series *e, const hu_interval *window, int64_t
 
     s.joules = hu_energy_at(e, end) - hu_energy_at(e, start);
     s.idle_ns = s.ns - common(work, start, end);
-    s.alone_ns = common(alone, start, end);
+    s.exposed_ns = common(exposed, start, end);
     s.is_idle = !(common(work, before, to) > 0);
-    s.is_alone = common(alone, before, to) >= (double)(to - before);
+    s.is_exposed = common(exposed, before, to) >= (double)(to - before);
     s.is_whole = start == from && end == to;
     return s;
 }
@@ -168,20 +168,20 @@ static void add(hu_energy_use *u, const stretch *s)
     const double watts = isnan(u->idle_watts) ? 0 : u->idle_watts * 1e-9; /* joules in a ns */
     const double mean = s->joules * s->idle_ns / s->ns;
     const double low = s->is_idle ? s->joules : fmin(watts * s->idle_ns, mean);
-    const double most = s->ns > s->idle_ns ? s->alone_ns * (s->joules - low) / (s->ns - s->idle_ns) : 0;
+    const double most = s->ns > s->idle_ns ? s->exposed_ns * (s->joules - low) / (s->ns - s->idle_ns) : 0;
 
     u->ns += s->ns;
     u->joules += s->joules;
     u->idle_ns += s->idle_ns;
-    u->alone_ns += s->alone_ns;
+    u->exposed_ns += s->exposed_ns;
     u->idle_low += low;
     u->idle_high += s->is_idle ? s->joules : mean;
-    u->alone_low += s->is_alone ? most : fmin(watts * s->alone_ns, most);
-    u->alone_high += most;
+    u->exposed_low += s->is_exposed ? most : fmin(watts * s->exposed_ns, most);
+    u->exposed_high += most;
 }
 
 /* First the least idle power is found, then it bounds the rest. */
-static void each(const hu_energy_series *e, const hu_interval *window, const hu_intervals *work, const hu_intervals *alone,
+static void each(const hu_energy_series *e, const hu_interval *window, const hu_intervals *work, const hu_intervals *exposed,
                  bool is_first_pass, hu_energy_use *u)
 {
     size_t from = samples_until(e, window->start_ns), to;
@@ -198,7 +198,7 @@ static void each(const hu_energy_series *e, const hu_interval *window, const hu_
         if (e->at[to].ns <= window->start_ns || e->at[to].ns == e->at[from].ns)
             continue;
         before = from ? e->at[from - 1].ns : 2 * e->at[0].ns - e->at[1].ns;
-        s = cut(e, window, e->at[from].ns, e->at[to].ns, before, work, alone);
+        s = cut(e, window, e->at[from].ns, e->at[to].ns, before, work, exposed);
         if (!is_first_pass)
             add(u, &s);
         else if (s.is_idle && s.is_whole && s.joules > 0)
@@ -207,13 +207,13 @@ static void each(const hu_energy_series *e, const hu_interval *window, const hu_
 }
 
 hu_energy_use hu_energy_split(const hu_energy_series *e, const hu_intervals *time, const hu_intervals *work,
-                              const hu_intervals *alone)
+                              const hu_intervals *exposed)
 {
     hu_energy_use u = {.idle_watts = NAN};
 
     for (size_t i = 0; i < time->n; i++)
-        each(e, &time->at[i], work, alone, true, &u);
+        each(e, &time->at[i], work, exposed, true, &u);
     for (size_t i = 0; i < time->n; i++)
-        each(e, &time->at[i], work, alone, false, &u);
+        each(e, &time->at[i], work, exposed, false, &u);
     return u.ns > 0 ? u : hu_energy_use_unknown;
 }

@@ -31,7 +31,7 @@ double hu_energy_all(const hu_energy_series *e);
 typedef struct {
     hu_intervals rows; /* those that follow each other without a gap, together; in the arena that was given */
     double       joules;
-    int64_t      n; /* steps */
+    int64_t      n;         /* steps */
     bool         is_enough; /* samples and steps, for a mean: 10 samples, half of the steps that count */
 } hu_energy_steps;
 
@@ -43,26 +43,26 @@ bool hu_energy_find_span(const hu_energy_series *e, const hu_intervals *work, hu
 
 /*
  * What the energy of a device in some time went into.  A counter tells the sum of the time between two of its changes, and
- * not when in it the energy was used; so the energy of idle time and of communication alone lie between two bounds, which
+ * not when in it the energy was used; so the energy of idle time and of exposed communication lies between two bounds, which
  * meet where the device did one thing from one change to the next.
  */
 typedef struct {
-    double ns, joules;               /* of the time that is split up */
-    double idle_ns, alone_ns;        /* in which it had no work; in which nothing but communication ran */
-    double idle_low, idle_high;      /* joules */
-    double alone_low, alone_high;
-    double idle_watts;               /* the least, of stretches in which it was idle all the time; NaN: there are none */
+    double ns, joules;          /* of the time that is split up */
+    double idle_ns, exposed_ns; /* in which it had no work; in which it communicated and computed nothing */
+    double idle_low, idle_high; /* joules */
+    double exposed_low, exposed_high;
+    double idle_watts; /* the least, of stretches in which it was idle all the time; NaN: there are none */
 } hu_energy_use;
 
 extern const hu_energy_use hu_energy_use_unknown;
 
 /*
- * Of a stretch of length T with energy E, of which it is idle for i and communicates alone for c (all in seconds), and with
+ * Of a stretch of length T with energy E, of which it is idle for i and in exposed communication for c (seconds), and with
  * the least idle power P that was seen (0: none was):
  *   idle    from min(P i, E i / T)  to  E i / T                      idle, it draws no more than in the mean,
- *   alone   from min(P c, most)     to  most = c (E - low idle) / (T - i)     nor alone more than in its busy time.
+ *   exposed from min(P c, most)     to  most = c (E - low idle) / (T - i)     nor exposed more than in its busy time.
  */
 hu_energy_use hu_energy_split(const hu_energy_series *e, const hu_intervals *time, const hu_intervals *work,
-                              const hu_intervals *alone);
+                              const hu_intervals *exposed);
 
 #endif

@@ -52,9 +52,9 @@ typedef struct {
     hu_intervals  work; /* the GPU's, where row->is_work */
     char          label[HU_GPU_LABEL_BYTES];
     int64_t       hold_ns;
-    hu_intervals  alone;  /* of its work, in which nothing but communication ran */
-    HU_VEC(change) changes;             /* by time */
-    HU_VEC(hu_energy_sample) energies;  /* those of energy alone */
+    hu_intervals  exposed;             /* of its work, communication that no compute covers */
+    HU_VEC(change) changes;            /* by time */
+    HU_VEC(hu_energy_sample) energies; /* those of energy alone */
     double  now[HU_GPU_QUANTITY_COUNT];
     int64_t seen_ns[HU_GPU_QUANTITY_COUNT];
     size_t  at; /* the first interval of `work` that does not lie before the stretch at hand */
@@ -155,9 +155,8 @@ static bool collect(walk *w)
     if (w->changes.n)
         qsort(w->changes.at, w->changes.n, sizeof *w->changes.at, by_time);
     for (size_t i = 0; i < w->changes.n; i++)
-        if (w->changes.at[i].quantity == HU_GAUGE_ENERGY && 
-            !hu_vec_push(w->ask->scratch, &w->energies,
-                         ((hu_energy_sample){w->changes.at[i].ns, w->changes.at[i].value})))
+        if (w->changes.at[i].quantity == HU_GAUGE_ENERGY &&
+            !hu_vec_push(w->ask->scratch, &w->energies, ((hu_energy_sample){w->changes.at[i].ns, w->changes.at[i].value})))
             return false;
     return true;
 }
@@ -272,7 +271,7 @@ static bool measure_energy(walk *w)
     if (steps.rows.n == 0 && (!w->ask->steps || w->ask->steps->source == HU_STEPS_NONE) &&
         !hu_energy_find_span(&e, &w->work, w->ask->scratch, &steps))
         return false;
-    w->row->use = hu_energy_split(&e, &steps.rows, &w->work, &w->alone);
+    w->row->use = hu_energy_split(&e, &steps.rows, &w->work, &w->exposed);
     return true;
 }
 
@@ -337,25 +336,27 @@ static bool measure_one(walk *w)
 static bool find_work(walk *w, bool is_only)
 {
     const hu_ask *ask = w->ask;
-    hu_intervals  own = {0}, others = {0};
+    hu_intervals  comm = {0}, compute = {0};
 
     for (size_t i = 0; w->row->device >= 0 && i < ask->n_work; i++) {
         const uint32_t slice = ask->work[i];
-        hu_intervals  *set = ask->s.kind[slice] == HU_KIND_COLLECTIVE ? &own : &others;
+        const int64_t  start = ask->s.start_ns[slice], end = hu_ask_end(ask, slice);
+        hu_intervals  *part = ask->s.kind[slice] == HU_KIND_COLLECTIVE ? &comm
+                              : ask->s.kind[slice] == HU_KIND_KERNEL   ? &compute
+                                                                       : NULL;
 
         if (ask->tracks[ask->s.track[slice]].device == w->row->device &&
-            !hu_intervals_add(ask->scratch, set, ask->s.start_ns[slice], hu_ask_end(ask, slice)))
+            (!hu_intervals_add(ask->scratch, &w->work, start, end) ||
+             (part && !hu_intervals_add(ask->scratch, part, start, end))))
             return false;
     }
     w->row->is_work = ask->n_work > 0 && (w->row->device >= 0 || is_only);
-    if (w->row->device < 0) {
-        w->work = is_only ? ask->busy : (hu_intervals){0};
-        return hu_intervals_join(ask->scratch, &ask->compute, &ask->copies, &others) &&
-               hu_intervals_subtract(ask->scratch, &ask->comm, &others, &w->alone);
+    if (w->row->device < 0 && is_only) {
+        w->work = ask->busy;
+        return hu_intervals_subtract(ask->scratch, &ask->comm, &ask->compute, &w->exposed);
     }
-    return hu_intervals_unite(ask->scratch, &own) && hu_intervals_unite(ask->scratch, &others) &&
-           hu_intervals_join(ask->scratch, &own, &others, &w->work) &&
-           hu_intervals_subtract(ask->scratch, &own, &others, &w->alone);
+    return hu_intervals_unite(ask->scratch, &w->work) && hu_intervals_unite(ask->scratch, &comm) &&
+           hu_intervals_unite(ask->scratch, &compute) && hu_intervals_subtract(ask->scratch, &comm, &compute, &w->exposed);
 }
 
 static size_t count_lines(hu_str text)

@@ -11,26 +11,26 @@
 #include "base/gpu_counters.h"
 
 typedef struct {
-    int64_t number;                  /* as the driver has it (nvidia-smi) */
-    int64_t device;                  /* as CUDA has it, and the trace's GPU work; -1 not known */
-    hu_str  name, uuid, bus, driver; /* "" not known */
-    hu_str  limits;  /* what lowered its clock, the longest first, with shares of the busy time; "" nothing */
-    hu_str  problem; /* why it stopped giving values; "" it did not */
-    bool    is_ours; /* the job worked on it, or its processes were seen there; else it is one that the job may use */
-    bool    is_mig;  /* divided among jobs */
-    int64_t others;  /* processes seen on it that are not the job's; -1 unknown */
-    double  most_sm_mhz, most_memory_mhz, most_watts; /* highest clocks, power limit */
-    double  seen_ns;                                  /* time for which there are samples */
-    double  busy_ns;                                  /* of that, in which it worked; NaN unknown */
-    bool    is_work;                                  /* busy is where the trace has GPU work; else what the driver says */
-    double  sm_mhz, watts;                            /* means: of the clock over the busy time, of power over all */
-    double  joules, step_joules;                      /* of the samples' time; of a mean step */
-    double  memory_bytes, celsius;                    /* the most */
-    double  limited_ns;                               /* busy time in which its clock was lowered; NaN unknown */
-    double  limited_mhz, limited_memory_mhz;          /* mean clocks then */
+    int64_t       number;                  /* as the driver has it (nvidia-smi) */
+    int64_t       device;                  /* as CUDA has it, and the trace's GPU work; -1 not known */
+    hu_str        name, uuid, bus, driver; /* "" not known */
+    hu_str        limits;  /* what lowered its clock, the longest first, with shares of the busy time; "" nothing */
+    hu_str        problem; /* why it stopped giving values; "" it did not */
+    bool          is_ours; /* the job worked on it, or its processes were seen there; else it is one that the job may use */
+    bool          is_mig;  /* divided among jobs */
+    int64_t       others;  /* processes seen on it that are not the job's; -1 unknown */
+    double        most_sm_mhz, most_memory_mhz, most_watts; /* highest clocks, power limit */
+    double        seen_ns;                                  /* time for which there are samples */
+    double        busy_ns;                                  /* of that, in which it worked; NaN unknown */
+    bool          is_work;                         /* busy is where the trace has GPU work; else what the driver says */
+    double        sm_mhz, watts;                   /* means: of the clock over the busy time, of power over all */
+    double        joules, step_joules;             /* of the samples' time; of a mean step */
+    double        memory_bytes, celsius;           /* the most */
+    double        limited_ns;                      /* busy time in which its clock was lowered; NaN unknown */
+    double        limited_mhz, limited_memory_mhz; /* mean clocks then */
     hu_energy_use use; /* what its energy went into; NaN where others work on it too, or its work is not known */
-    double  reason_ns[HU_GPU_REASON_COUNT];           /* busy time of each reason, whether it lowers the clock or not */
-    int64_t xid_count, last_xid;                      /* errors that the driver told of, at least; -1: none */
+    double        reason_ns[HU_GPU_REASON_COUNT]; /* busy time of each reason, whether it lowers the clock or not */
+    int64_t       xid_count, last_xid;            /* errors that the driver told of, at least; -1: none */
 } hu_gpu_clock;
 
 typedef struct {

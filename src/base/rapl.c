@@ -65,9 +65,9 @@ static size_t put_name(char *out, size_t n, hu_str name)
 /* "intel-rapl:N" is a package or the whole platform, "intel-rapl:N:M" a part of one. */
 static void name_zone(int folder, hu_rapl_zone *z, hu_str own)
 {
-    const char  *colon = strchr(z->folder + sizeof PREFIX - 1, ':');
-    char         parent[HU_RAPL_NAME] = "", text[HU_RAPL_NAME];
-    size_t       n = 0;
+    const char *colon = strchr(z->folder + sizeof PREFIX - 1, ':');
+    char        parent[HU_RAPL_NAME] = "", text[HU_RAPL_NAME];
+    size_t      n = 0;
 
     if (colon) {
         memcpy(parent, z->folder, (size_t)(colon - z->folder));
@@ -80,9 +80,9 @@ static void name_zone(int folder, hu_rapl_zone *z, hu_str own)
 /* Why a zone cannot be read, if that says more than what is known. */
 static void take_reason(hu_rapl *r, int why)
 {
-    const hu_rapl_state state = why == ENOENT                     ? HU_RAPL_HIDDEN
+    const hu_rapl_state state = why == ENOENT                   ? HU_RAPL_HIDDEN
                                 : why == EACCES || why == EPERM ? HU_RAPL_DENIED
-                                                                  : HU_RAPL_FAILED;
+                                                                : HU_RAPL_FAILED;
 
     if (r->state == HU_RAPL_NONE || (state == HU_RAPL_DENIED && r->state != HU_RAPL_READ))
         r->state = state;

@@ -542,7 +542,8 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
      .parse = parse_gpu_sample, .heading = "what to record"},
     {"energy-sample", 0, HU_OPTION_SPECIAL, "HZ",
      "sample energy of processors and memory (RAPL) HZ times per second and say why where it cannot be "
-     "(default: 10, without a word), or none", 0, .parse = parse_energy_sample, .heading = "what to record"},
+     "(default: 10, without a word), or none",
+     0, .parse = parse_energy_sample, .heading = "what to record"},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
      AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
     {"nccl-events", 0, HU_OPTION_SPECIAL, "LIST",

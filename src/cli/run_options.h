@@ -17,8 +17,8 @@ typedef struct {
     bool        has_trace, has_sample;
     unsigned    sample_hz; /* 0: no samples */
     bool        no_switches;
-    unsigned    gpu_hz;    /* 0: no counters of GPUs */
-    unsigned    energy_hz; /* 0: no counters of processors and memory */
+    unsigned    gpu_hz;       /* 0: no counters of GPUs */
+    unsigned    energy_hz;    /* 0: no counters of processors and memory */
     bool        wants_energy; /* --energy-sample was given: say why there are none */
     int64_t     delay_ns, duration_ns;
     bool        wants_steps;

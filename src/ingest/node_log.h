@@ -46,9 +46,9 @@ typedef struct {
     HU_VEC(hu_node_sample) samples; /* by GPU, quantity and time, when hu_node_log_end was called */
     HU_VEC(hu_node_zone) zones;
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
-    int64_t first_ns, last_ns;      /* of the samples */
-    int64_t period_ns;              /* between samples of one quantity, mostly; 0 not known */
-    int64_t bad_lines, bad_offset;  /* lines that are no samples, as a full disk leaves; where the first begins */
+    int64_t first_ns, last_ns;                /* of the samples */
+    int64_t period_ns;                        /* between samples of one quantity, mostly; 0 not known */
+    int64_t bad_lines, bad_offset;            /* lines that are no samples, as a full disk leaves; where the first begins */
 } hu_node_log;
 
 /* "node7" and "node7.cluster.local" are one. */

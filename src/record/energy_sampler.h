@@ -14,8 +14,8 @@
 typedef struct hu_energy_sampler hu_energy_sampler;
 
 typedef struct {
-    const char *folder; /* of tests; NULL: HU_RAPL_FOLDER */
-    unsigned    hz;     /* 0: nobody looks */
+    const char *folder;    /* of tests; NULL: HU_RAPL_FOLDER */
+    unsigned    hz;        /* 0: nobody looks */
     uint64_t    max_bytes; /* of the file; 0: no limit */
 } hu_energy_options;
 

@@ -276,6 +276,7 @@ static void board_row(demo_gpu *d, int gpu, int slice)
     b->gi = b->ci = -1;
     b->is_divided = slice < 0 && hu_demo_is_divided(s, gpu);
     b->busy = b->is_divided ? -1 : slice < 0 ? d->model.gpu[gpu].now.sm_active : d->model.slice[slice].now.sm_active;
+    b->joules = b->is_divided || slice >= 0 ? 0 : d->model.gpu[gpu].energy_j;
     if (slice >= 0) {
         hu_demo_uuid(gpu, -1, b->parent);
         b->gi = s->slice[slice].gi;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * demo_jobs.c - a source: the jobs of a scenario, in place of those of SLURM and Kubernetes.
  *
- * Idle time is not invented: it is counted from what the board says of the GPUs, as for real ones.
+ * Idle time and energy are not invented: they are counted from what the board says of the GPUs, as for real ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "monitor/demo/demo.h"
+#include "monitor/jobs/job_energy.h"
 #include "monitor/source.h"
 
 enum { NUMBER_TEXT = 16, LABELS_MOST = 20, PLACES = HU_DEMO_GPUS + HU_DEMO_SLICES, SECOND_NS = 1000000000 };
@@ -125,6 +126,44 @@ static void put_owner(demo_jobs *d, int place, int gpu, int owner, int nth, doub
     hu_demo_put(out, HU_METRIC_ALLOCATED_IDLE, d->idle_s[place], labels, n);
 }
 
+/* Of a GPU that an owner has as a whole. */
+static void take_energy(demo_jobs *d, int gpu, int owner, double passed)
+{
+    hu_job_ledger      *l = d->options->board ? &d->options->board->jobs : NULL;
+    const hu_board_gpu *b;
+    hu_ledger_row      *row;
+    char                uuid[HU_DEMO_TEXT];
+
+    hu_demo_uuid(gpu, -1, uuid);
+    b = on_board(d, uuid);
+    row = l && b ? hu_ledger_find(l, uuid, (uint64_t)owner, d->board.at_ns) : NULL;
+    if (!row)
+        return;
+    row->seen_ns = d->board.at_ns;
+    hu_job_energy_take(l, row,
+                       &(hu_energy_look){.joules = b->joules,
+                                         .now_ns = d->board.at_ns,
+                                         .step_ns = (int64_t)(passed * SECOND_NS),
+                                         .is_alone = true,
+                                         .is_idle = b->busy >= 0 && b->busy < IDLE_BELOW});
+}
+
+static void put_energy(const demo_jobs *d, int owner, hu_readings *out)
+{
+    const hu_demo_owner    *o = &d->scenario->owner[owner - 1];
+    const hu_ledger_joules *e = d->options->board ? hu_job_energy_find(&d->options->board->jobs, (uint64_t)owner) : NULL;
+    const hu_demo_label     labels[] = {{"scheduler", o->scheduler},
+                                        {"job_id", o->job_id},
+                                        {"user", d->options->no_users ? NULL : o->user},
+                                        {"source", "gpu"},
+                                        {"cause", "allocated-idle"}};
+
+    if (!e)
+        return;
+    hu_demo_put(out, HU_METRIC_JOB_ENERGY, e->all, labels, sizeof labels / sizeof *labels);
+    hu_demo_put(out, HU_METRIC_JOB_ENERGY_WASTED, e->idle, labels, sizeof labels / sizeof *labels);
+}
+
 static bool demo_jobs_sample(void *state, hu_sample_group group, hu_readings *out)
 {
     demo_jobs *d = state;
@@ -141,6 +180,8 @@ static bool demo_jobs_sample(void *state, hu_sample_group group, hu_readings *ou
             put_place(i, i, owner, out);
         if (owner > 0)
             put_owner(d, i, i, owner, nth[owner]++, passed, out);
+        if (owner > 0 && !hu_demo_is_divided(d->scenario, i))
+            take_energy(d, i, owner, passed);
     }
     for (int k = 0; k < HU_DEMO_SLICES && d->scenario->slice[k].profile; k++) {
         const hu_demo_slice *s = &d->scenario->slice[k];
@@ -149,6 +190,9 @@ static bool demo_jobs_sample(void *state, hu_sample_group group, hu_readings *ou
         if (s->owner > 0)
             put_owner(d, HU_DEMO_GPUS + k, s->gpu, s->owner, nth[s->owner]++, passed, out);
     }
+    for (int owner = 1; owner <= HU_DEMO_OWNERS; owner++)
+        if (nth[owner])
+            put_energy(d, owner, out);
     return true;
 }
 

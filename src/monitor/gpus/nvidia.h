@@ -56,7 +56,7 @@ typedef struct {
     int            code;     /* why it is lost */
     int            backoff;  /* of the next pause before it is asked again */
     int64_t        retry_ns;
-    void          *heard; /* the handle whose errors the driver was asked for */
+    void          *heard;  /* the handle whose errors the driver was asked for */
     double         busy;   /* less than 0: not known */
     double         joules; /* of its energy counter; 0: not known */
     hu_nvml_gpm    gpm;

@@ -237,7 +237,7 @@ static void take_energy(jobs *j, const hu_board_gpu *g, const holder *h, bool is
     const hu_energy_look look = {.joules = is_fresh && !g->is_divided && g->gi < 0 ? g->joules : 0,
                                  .now_ns = j->board.at_ns,
                                  .step_ns = step_ns,
-                                 .is_alone = j->n == 1 && !j->n_foreign,
+                                 .is_alone = j->n == 1 && !j->n_foreign && hu_owner_has_job(&h->owner),
                                  .is_idle = idleness(j, h, is_fresh ? g->busy : -1) > 0};
 
     if (row)

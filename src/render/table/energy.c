@@ -18,9 +18,9 @@ HU_NUMBER(split_joules, gpu_clocks, r->use.joules)
 HU_NUMBER(idle_pct, gpu_clocks, hu_share_pct(r->use.idle_ns, r->use.ns))
 HU_NUMBER(idle_low, gpu_clocks, r->use.idle_low)
 HU_NUMBER(idle_high, gpu_clocks, r->use.idle_high)
-HU_NUMBER(comm_pct, gpu_clocks, hu_share_pct(r->use.alone_ns, r->use.ns))
-HU_NUMBER(comm_low, gpu_clocks, r->use.alone_low)
-HU_NUMBER(comm_high, gpu_clocks, r->use.alone_high)
+HU_NUMBER(comm_pct, gpu_clocks, hu_share_pct(r->use.exposed_ns, r->use.ns))
+HU_NUMBER(comm_low, gpu_clocks, r->use.exposed_low)
+HU_NUMBER(comm_high, gpu_clocks, r->use.exposed_high)
 HU_NUMBER(idle_watts, gpu_clocks, r->use.idle_watts)
 HU_PLAIN_TEXT_OF(uuid, d->gpu_clocks.at, r->uuid)
 HU_ROWS(gpu_rows, gpu_clocks)
@@ -61,7 +61,7 @@ static const hu_column gpu_columns[] = {
     {"idle_joules_high", "at most", HU_CELL_NUMBER, 9, NULL, idle_high, .unit = "J",
      .help = "Most energy that went into the idle part of that time." BOUNDS},
     {"comm_pct", "comm", HU_CELL_PERCENT, 7, NULL, comm_pct, .is_wide = true,
-     .help = "Share of that time in which communication ran on this GPU and nothing else did: exposed communication."},
+     .help = "Share of that time that is exposed communication: |comm \xe2\x88\x96 compute| on this GPU."},
     {"comm_joules_low", "J at least", HU_CELL_NUMBER, 10, NULL, comm_low, .unit = "J", .is_wide = true,
      .help = "Least energy that went into exposed communication in that time." BOUNDS},
     {"comm_joules_high", "at most", HU_CELL_NUMBER, 9, NULL, comm_high, .unit = "J", .is_wide = true,

@@ -8,6 +8,7 @@ extern const hu_view hu_view_time, hu_view_steps, hu_view_operators, hu_view_op_
     hu_view_hot, hu_view_ranks, hu_view_why, hu_view_host, hu_view_os_calls, hu_view_outside, hu_view_serving, hu_view_gpus,
     hu_view_energy;
 
+/* clang-format off */
 const hu_view *const hu_views[] = {
     &hu_view_ranks,
     &hu_view_why,
@@ -40,6 +41,7 @@ const hu_view *const hu_views[] = {
     &hu_view_serving,
     NULL,
 };
+/* clang-format on */
 
 const hu_view *const hu_compat_views[] = {&hu_view_hta, &hu_view_tracelens, NULL};
 

@@ -75,9 +75,9 @@ static void write_use(hu_text_page *p, const hu_gpu_clock *c)
     } else {
         n = (size_t)snprintf(line, sizeof line, "%s: of %s, idle ", name, joules(a, u->joules));
         put_bounds(line, &n, u->idle_low, u->idle_high, u->joules);
-        if (u->alone_ns > 0) {
+        if (u->exposed_ns > 0) {
             n += (size_t)snprintf(line + n, sizeof line - n, " · exposed communication ");
-            put_bounds(line, &n, u->alone_low, u->alone_high, u->joules);
+            put_bounds(line, &n, u->exposed_low, u->exposed_high, u->joules);
         }
     }
     hu_out_text(p->out, "  ");
