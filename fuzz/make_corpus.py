@@ -432,6 +432,7 @@ def main() -> None:
     gpu = {"gpu": "0", "uuid": "GPU-1"}
     rows = [[{"name": "holdup_gpu_power_watts", "labels": gpu, "value": 300.5}, {"name": "holdup_gpu_xid_errors_total", "labels": gpu | {"xid": "79"}, "value": k},
              {"name": "holdup_gpu_clock_event_reason", "labels": gpu | {"reason": "idle"}, "value": 1},
+             {"name": "holdup_host_energy_joules_total", "labels": {"zone": "package-0"}, "value": 7 + k},
              {"name": "holdup_job_info", "labels": gpu | {"rank": "0"}, "value": 1}] for k in range(3)]
     (HERE / "node_log/lines").write_text("".join(
         json.dumps({"time": 1795000000.5 + k, "source": "nvidia", "host": "n1", "metrics": row}, separators=(",", ":")) + "\n" for k, row in enumerate(rows)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import struct
 import sys
 import tempfile
 import unittest
@@ -12,7 +14,10 @@ from typing import Any
 
 from tests import recorder
 from tests.program import run
+from tests.rings import make_session
+from tests.test_finish import MONOTONIC_LAG, Case, Ring
 from tests.test_node_log import START, lines, uuid
+from tests.test_nvml import Scene
 
 LENGTH = 10          # steps of a second
 RANGE = 262_143_328_850
@@ -357,6 +362,73 @@ class Recordings(recorder.Recorded):
         if not any(real.glob("intel-rapl:*")):
             self.assertEqual(state, "none")
         self.assertEqual("was not sampled" in done.stderr, state != "read")
+
+
+class Sessions(Case):
+    """The file `energy` of a session made by hand: it may end anywhere, and every number in it may be wrong."""
+
+    MAGIC = int.from_bytes(b"UHUENGY1", "little")
+    FIRST = 10**9 + MONOTONIC_LAG            # ns
+
+    def head(self, n: int = 1, state: int = 4, version: int = 1, period: int = 10**8, magic: int = MAGIC) -> bytes:
+        return struct.pack("<QIIIIq", magic, version, state, n, 0, period)
+
+    def told(self, content: bytes) -> dict[str, Any]:
+        shutil.rmtree(self.session, ignore_errors=True)      # what finish leaves of it
+        (self.folder / "out.pftrace").unlink(missing_ok=True)
+        self.session = make_session(self.folder / "session")
+        (self.session / "energy").write_bytes(content)
+        ring = Ring(100)
+        ring.block(1, [ring.record("mark", 2_000_000_000, ring.text("x"))])
+        return json.loads(recorder.holdup("report", self.trace(ring), "--json").stdout)["ranks"][0]["energy"]
+
+    def row(self, at_s: float, uj: int, zone: int = 0) -> bytes:
+        return struct.pack("<qQII", self.FIRST + int(at_s * 1e9), uj, zone, 0)
+
+    def test_sums(self) -> None:
+        """Two zones; what is no number of a sampler's is left out: a zone that there is not, a counter that falls, a time before the session."""
+        names = b"package-0".ljust(64, b"\0") + b"package-0/dram".ljust(64, b"\0")
+        rows = [self.row(0, 5), self.row(0, 2**63, 1), self.row(1, 1_000_005), self.row(1, 77, 9), self.row(1.5, 4), self.row(2, 3_000_005), self.row(2, 2**63 + 500_000, 1),
+                struct.pack("<qQII", -5, 10**15, 0, 0), struct.pack("<qQII", 2**62, 10**15, 0, 0), self.row(2.5, 9 * 10**6)[:-3]]
+        energy = self.told(self.head(2) + names + b"".join(rows))
+        self.assertEqual([(z["zone"], z["joules"], z["watts"]) for z in energy["zones"]], [("package-0", 3.0, 1.5), ("package-0/dram", 0.5, 0.25)])
+        self.assertEqual(energy["cpu_joules"], 3.5)
+
+    def test_hostile(self) -> None:
+        name = b"package-0".ljust(64, b"\0")
+        for content in (b"", b"UHU", self.head(magic=1), self.head(version=2), self.head(state=5), self.head(n=33), self.head(n=2**32 - 1), self.head(period=0),
+                        self.head(period=-1), self.head() + name[:63]):
+            with self.subTest(content):
+                self.assertEqual((self.told(content)["rapl"], self.told(content)["zones"]), ("not asked", []))
+        for content, names in ((self.head(n=0, state=2), []), (self.head() + b"a\nb\tc" + b"x" * 59, ["a_b_c" + "x" * 58]), (self.head() + name, ["package-0"])):
+            with self.subTest(content):
+                self.assertEqual([z["zone"] for z in self.told(content)["zones"]], names)
+
+    def test_attribute(self) -> None:
+        """The lines about zones, in a trace that anybody may have written."""
+        for text, state, zones in (("", "not asked", 0), ("read", "read", 0), ("read\t-7\nz\n", "read", 1), ("what\t5\n", "none", 0),
+                                   ("read\t9223372036854775807\n" + "p\n" * 100, "read", 32), ("\n\n\n", "not asked", 0)):
+            with self.subTest(text):
+                path = self.folder / "t.json"
+                path.write_text(json.dumps({**trace(), "holdup.rapl": text}))
+                energy = json.loads(recorder.holdup("report", path, "--json").stdout)["ranks"][0]["energy"]
+                self.assertEqual((energy["rapl"], len(energy["zones"]), energy["cpu_joules"]), (state, zones, None))
+
+
+class Boards(Scene):
+    def test_a_recording_with_gpus(self) -> None:
+        """Sixty joules between two looks at a GPU: the view has the counter's difference and the mean step, as the view of GPUs has."""
+        pids = self.folder / "pid"
+        done = self.run_job(f"calm=100000,pidfile={pids}", looks=36, words=(str(pids),))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = self.report()
+        gpu, = told["ranks"][0]["energy"]["gpus"]
+        row, = told["ranks"][0]["gpus"]["gpus"]
+        self.assertEqual(gpu["joules"], self.counters()["GPU 0 energy (J)"][-1])
+        self.assertEqual((gpu["joules"], gpu["step_joules"]), (row["joules"], row["step_joules"]))
+        self.assertEqual(told["run"]["energy"]["gpu_joules"], gpu["joules"])
+        self.assertEqual((gpu["idle_joules_high"], gpu["comm_joules_high"]), (None, None), "no work of it was recorded")
+        self.assertIn("others work on it; its energy is theirs, too", recorder.holdup("report", self.trace).stdout)
 
 
 load_tests = recorder.once

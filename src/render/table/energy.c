@@ -35,8 +35,7 @@ HU_PLAIN_TEXT_OF(host, d->host_energy.at, r->host)
 HU_ROWS(zone_rows, host_energy)
 
 /* clang-format off */
-#define BOUNDS " A counter tells sums of time: docs/energy.md has the two bounds. null where others work on the GPU too, it is " \
-               "divided (MIG), or its work is not known."
+#define BOUNDS " null where the GPU is shared or divided (MIG), or its work is not known."
 
 static const hu_column gpu_columns[] = {
     {"device", "GPU", HU_CELL_ID, 4, NULL, device,
