@@ -170,12 +170,12 @@ hu_rapl_kind hu_rapl_kind_of(hu_str name)
 
 const char *hu_rapl_kind_word(hu_rapl_kind kind)
 {
-    return kinds[kind];
+    return kinds[(size_t)kind < HU_COUNT(kinds) ? kind : HU_RAPL_PART];
 }
 
 const char *hu_rapl_state_word(hu_rapl_state state)
 {
-    return states[state];
+    return states[(size_t)state < HU_COUNT(states) ? state : HU_RAPL_NONE];
 }
 
 hu_rapl_state hu_rapl_state_of(hu_str word)

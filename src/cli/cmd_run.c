@@ -240,7 +240,7 @@ static void start_energy(run_state *r)
 
 static void stop_energy(run_state *r)
 {
-    r->rapl = hu_energy_stop(r->energy);
+    r->rapl = r->energy ? hu_energy_stop(r->energy) : HU_RAPL_READ; /* nobody looked: it is not the machine's fault */
     r->energy = NULL;
 }
 

@@ -97,10 +97,8 @@ void hu_energy_round(hu_energy_sampler *s, int64_t now)
 
 hu_rapl_state hu_energy_stop(hu_energy_sampler *s)
 {
-    const hu_rapl_state state = s ? s->rapl.state : HU_RAPL_NONE;
+    const hu_rapl_state state = s->rapl.state;
 
-    if (!s)
-        return state;
     look(s);
     hu_rapl_close(&s->rapl);
     close(s->file);

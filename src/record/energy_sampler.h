@@ -25,7 +25,7 @@ hu_energy_sampler *hu_energy_start(const hu_energy_options *options, const char 
 /* Looks when it is time to; call it often.  NULL is fine. */
 void hu_energy_round(hu_energy_sampler *s, int64_t now_ns);
 
-/* Looks once more, closes and frees; returns what the machine told at the beginning.  NULL: HU_RAPL_NONE. */
+/* Looks once more, closes and frees; returns what the machine told at the beginning. */
 hu_rapl_state hu_energy_stop(hu_energy_sampler *s);
 
 #endif
