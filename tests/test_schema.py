@@ -66,7 +66,7 @@ def every_table() -> dict:
         '{"ph":"X","cat":"kernel","name":"k%d","pid":0,"tid":7,"ts":%d,"dur":2,"args":{"device":0,"stream":7,"correlation":%d}}'
         % (112 + n, 1 if n < 2 else 52, 20 + n, n, 170 + 3 * n, 20 + n) for n in range(3)
     ]
-    text = ('{"holdup.gpus":"0\\t1\\t0\\t0\\t1\\t1\\t1\\t1\\t1\\t1\\t0\\tu\\tb\\td\\tn\\t\\n",'
+    text = ('{"holdup.gpus":"0\\t1\\t0\\t0\\t1\\t1\\t1\\t1\\t1\\t1\\t0\\tu\\tb\\td\\tn\\t\\n","holdup.rapl":"read\\t5\\npackage-0\\n",'
             '"deviceProperties":[{"id":0,"name":"G","totalGlobalMem":1,"numSms":2}],"distributedInfo":{"rank":0,"world_size":2},'
             '"traceEvents":[' + ",".join(events) + "]}")
     with tempfile.TemporaryDirectory() as folder:

@@ -140,7 +140,7 @@ static bool has(const hu_rank *rank)
 const hu_view hu_view_energy = {
     .word = "energy", .key = "energy", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has,
-    .about = "joules of GPUs, processors and memory: per step, while idle, in exposed communication",
+    .about = "joules of GPUs and processors: per step, while GPUs waited",
     .nothing = "no energy was sampled: holdup run samples GPUs (NVML) and, as root, processors (RAPL); report --with FILE "
                "lays a monitor's log beside a trace",
 };
