@@ -2,6 +2,7 @@
 """Energy by job (holdup monitor's jobs sampler): what GPUs used that one job had alone, and what of it while they did nothing."""
 from __future__ import annotations
 
+import shutil
 import unittest
 from typing import Any
 
@@ -84,6 +85,52 @@ class Energy(Tree):
         for joules in (5000, 6000, 7000, 10, 60, 160):
             rows = self.step(source, {"GPU-a": joules}, 0.9)
         self.assertEqual(self.all_and_idle(rows), (1000 + 100, 0))
+
+    def test_processors_of_a_job_that_has_the_node(self) -> None:
+        """
+        Packages and memory of looks between which SLURM had one job here: 7 J and 3 J more, a counter that begins anew, and nothing while there were two jobs.
+        Five looks are a period.
+        """
+        scope = "sys/fs/cgroup/system.slice/slurmstepd.scope"
+        self.put(f"{scope}/job_42/step_extern/cgroup.procs", "")
+        self.put(f"{scope}/job_42/step_0/user/task_0/cgroup.procs", "100\n")
+        self.process(100, GROUP.format(42), **SLURM, SLURM_JOB_GPUS="0")
+        limit = 1_000_000_000
+        for zone, name in (("0", "package-0"), ("0:0", "core"), ("0:1", "dram"), ("1", "psys")):
+            self.put(f"sys/class/powercap/intel-rapl:{zone}/name", name + "\n")
+            self.put(f"sys/class/powercap/intel-rapl:{zone}/max_energy_range_uj", f"{limit}\n")
+            self.put(f"sys/class/powercap/intel-rapl:{zone}/energy_uj", "990000000\n")
+
+        def period(package: int, memory: int) -> Any:
+            """What the counters say at its first look."""
+            self.put("sys/class/powercap/intel-rapl:0/energy_uj", f"{package % limit}\n")
+            self.put("sys/class/powercap/intel-rapl:0:0/energy_uj", f"{package // 2 % limit}\n")
+            self.put("sys/class/powercap/intel-rapl:0:1/energy_uj", f"{memory}\n")
+            return source.look(5)
+
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "100:0.9")
+        self.assertEqual(period(991_000_000, 0).of("job_energy_joules_total"), [], "begun before anybody looked")
+        self.assertAlmostEqual(period(998_000_000, 3_000_000).one("job_energy_joules_total", source="cpu", job_id="42", user="ada")["value"], 10)
+        self.assertAlmostEqual(period(1_005_000_000, 3_000_000).one("job_energy_joules_total", source="cpu")["value"], 17)
+        self.put(f"{scope}/job_43/step_extern/cgroup.procs", "")
+        self.assertAlmostEqual(period(1_500_000_000, 3_000_000).one("job_energy_joules_total", source="cpu")["value"], 17, msg="somebody else is here")
+        shutil.rmtree(self.root / scope / "job_43")
+        self.assertAlmostEqual(period(1_600_000_000, 3_000_000).one("job_energy_joules_total", source="cpu")["value"], 17)
+        self.assertAlmostEqual(period(1_601_000_000, 3_500_000).one("job_energy_joules_total", source="cpu")["value"], 18.5)
+
+    def test_processors_where_jobs_may_be_hidden(self) -> None:
+        """Without a group for each allocation, a job that has started nothing is not seen: whose the node is cannot be told."""
+        self.put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_42/step_0/user/task_0/cgroup.procs", "100\n")
+        self.process(100, GROUP.format(42), **SLURM, SLURM_JOB_GPUS="0")
+        for file, value in (("name", "package-0"), ("max_energy_range_uj", "9000000"), ("energy_uj", "5")):
+            self.put(f"sys/class/powercap/intel-rapl:0/{file}", f"{value}\n")
+        source = self.source()
+        source.gpu("GPU-a", 0, 0.9, "100:0.9")
+        for joules in range(3):
+            self.put("sys/class/powercap/intel-rapl:0/energy_uj", f"{5 + joules * 1000000}\n")
+            rows = source.look(5)
+        self.assertEqual(rows.of("job_energy_joules_total"), [])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@
     M(JOB_GPU_BUSY, "holdup_job_gpu_utilization_ratio", GAUGE, "ratio", "uuid,gpu,scheduler,job_id,user",                   \
       "Share of time in which the job's own processes ran kernels, where the driver tells it by process.")                  \
     M(JOB_ENERGY, "holdup_job_energy_joules_total", COUNTER, "joules", "scheduler,job_id,step_id,user,source",              \
-      "Energy of the job on this node while it alone had what the counter is of; source: gpu.")                             \
+      "Energy of the job on this node while it alone had what the counter is of; source: gpu, cpu (with memory).")          \
     M(JOB_ENERGY_WASTED, "holdup_job_energy_wasted_joules_total", COUNTER, "joules",                                        \
       "scheduler,job_id,step_id,user,cause",                                                                                \
       "Energy of the job that did nothing for it, at least; cause: allocated-idle (its GPUs were less than 5 % busy).")     \

@@ -43,6 +43,7 @@ void hu_job_energy_take(hu_job_ledger *l, hu_ledger_row *row, const hu_energy_lo
         return;
     }
     sum->seen_ns = look->now_ns;
+    sum->has_gpu = true;
     row->busy_ns += look->is_idle ? 0 : look->step_ns;
     if (look->joules > row->joules && row->has_change) {
         sum->all += look->joules - row->joules;
@@ -53,4 +54,15 @@ void hu_job_energy_take(hu_job_ledger *l, hu_ledger_row *row, const hu_energy_lo
         row->busy_ns = 0;
         row->joules = look->joules;
     }
+}
+
+void hu_job_energy_take_cpu(hu_job_ledger *l, uint64_t job, double joules, int64_t now_ns)
+{
+    hu_ledger_joules *sum = find(l, job, now_ns);
+
+    if (!sum)
+        return;
+    sum->seen_ns = now_ns;
+    sum->has_cpu = true;
+    sum->cpu += joules;
 }

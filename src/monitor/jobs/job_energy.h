@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job_energy.h - energy of the GPUs that one job has alone: sums that lie in the ledger, so that no restart loses them.
+ * job_energy.h - energy of what one job has alone: sums that lie in the ledger, so that no restart loses them.
  *
  * A counter of energy is read every few looks and is the whole board's: what it rose by is a job's where the job had the
  * board alone from one of its changes to the next.  What was used before the first change that was seen, behind the last,
@@ -22,7 +22,10 @@ typedef struct {
 /* Adds what the counter rose by to the job's sums.  `row` is the job's on this GPU. */
 void hu_job_energy_take(hu_job_ledger *l, hu_ledger_row *row, const hu_energy_look *look);
 
-/* The sums of a job; NULL: none of its GPUs ever told. */
+/* Adds what the node's processors and memory used while the job was the only one here. */
+void hu_job_energy_take_cpu(hu_job_ledger *l, uint64_t job, double joules, int64_t now_ns);
+
+/* The sums of a job; NULL: no counter was ever its own. */
 const hu_ledger_joules *hu_job_energy_find(const hu_job_ledger *l, uint64_t job);
 
 #endif

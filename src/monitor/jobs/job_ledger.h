@@ -23,11 +23,12 @@ typedef struct {
     int64_t  busy_ns;     /* since that change, in which it is not known to have been idle */
 } hu_ledger_row;
 
-/* Energy of the GPUs that a job has on this node. */
+/* Energy of the GPUs that a job has on this node, and of its processors. */
 typedef struct {
     uint64_t job;
     int64_t  seen_ns; /* CLOCK_BOOTTIME of the last look at one that tells; 0: a free row */
-    double   all, idle;
+    double   all, idle, cpu;
+    bool     has_gpu, has_cpu;
 } hu_ledger_joules;
 
 typedef struct {

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/hash.h"
+#include "base/rapl.h"
+#include "monitor/files.h"
 #include "monitor/jobs/job_energy.h"
 #include "monitor/jobs/job_files.h"
 #include "monitor/jobs/job_process.h"
@@ -47,7 +50,10 @@ typedef struct {
     size_t                   n;          /* holders of the GPU that is looked at */
     holder                   at[HOLDERS_MOST];
     uint32_t                 n_foreign; /* its processes that are not in /proc */
-    size_t                   n_told;    /* jobs whose energy was told in this look */
+    hu_rapl                  rapl;
+    double                   host_joules; /* of processors and memory, at the last medium look; 0: not known */
+    uint64_t                 host_job;    /* SLURM's only job then; 0: there was another number of them */
+    size_t                   n_told;      /* jobs whose energy was told in this look */
     uint64_t                 told[HU_LEDGER_JOBS];
 } jobs;
 
@@ -59,7 +65,19 @@ static void jobs_close(void *state)
     hu_slurm_free(&j->slurm);
     hu_job_files_free(&j->files);
     hu_kubelet_close(&j->kubelet);
+    hu_rapl_close(&j->rapl);
     free(j);
+}
+
+static void open_rapl(jobs *j)
+{
+    const int root = hu_files_root(j->options->root);
+
+    j->rapl.folder = -1;
+    if (root < 0)
+        return;
+    hu_rapl_open(root, &HU_RAPL_FOLDER[1], &j->rapl);
+    close(root);
 }
 
 static bool jobs_open(const hu_source_options *options, void **state, hu_readings *out)
@@ -70,6 +88,7 @@ static bool jobs_open(const hu_source_options *options, void **state, hu_reading
     if (!j)
         return false;
     j->options = options;
+    open_rapl(j);
     j->processes = hu_processes_new(options->root);
     snprintf(j->files.path, sizeof j->files.path, "%s%s", options->job_dir ? "" : options->root,
              options->job_dir ? options->job_dir : HU_JOB_DIR);
@@ -225,8 +244,58 @@ static void put_energy(jobs *j, hu_readings *out, const hu_owner *o)
     if (is_told)
         return;
     j->told[j->n_told++] = job;
+    if (e->has_cpu)
+        hu_put(out, HU_METRIC_JOB_ENERGY, e->cpu, o->scheduler, o->job_id, "", o->user, "cpu");
+    if (!e->has_gpu)
+        return;
     hu_put(out, HU_METRIC_JOB_ENERGY, e->all, o->scheduler, o->job_id, "", o->user, "gpu");
     hu_put(out, HU_METRIC_JOB_ENERGY_WASTED, e->idle, o->scheduler, o->job_id, "", o->user, "allocated-idle");
+}
+
+/* The only job of SLURM on this node; 0: there are none or several, or some may not be seen. */
+static uint64_t only_job(const hu_slurm_groups *s)
+{
+    uint64_t only = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->job[i].is_live && only)
+            return 0;
+        only = s->job[i].is_live ? s->job[i].id : only;
+    }
+    return s->is_there && s->has_extern ? only : 0; /* without, a job that has started nothing has no group */
+}
+
+/* Of packages and the memory beside them; 0: one of them does not tell. */
+static double read_host(hu_rapl *r)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_rapl_kind kind = hu_rapl_kind_of(hu_str_of(r->zone[i].name));
+        uint64_t           uj;
+
+        if (kind != HU_RAPL_PACKAGE && kind != HU_RAPL_MEMORY)
+            continue;
+        if (!hu_rapl_look(r, &r->zone[i], &uj))
+            return 0;
+        sum += (double)uj / 1e6;
+    }
+    return sum;
+}
+
+/* What lies between two looks at which the same job was the only one. */
+static void take_host_energy(jobs *j)
+{
+    const uint64_t only = only_job(&j->slurm), before = j->host_job;
+    const double   joules = only ? read_host(&j->rapl) : 0, last = j->host_joules;
+    hu_owner       o = {.scheduler = "slurm"};
+
+    j->host_job = only;
+    j->host_joules = joules;
+    if (!only || only != before || !(last > 0) || !(joules >= last))
+        return;
+    snprintf(o.job_id, sizeof o.job_id, "%" PRIu64, only);
+    hu_job_energy_take_cpu(&j->options->board->jobs, hash_of(&o), joules - last, j->board.at_ns);
 }
 
 /* A part of a GPU, and one that is divided, has no counter of its own. */
@@ -404,6 +473,8 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
         clock_gettime(CLOCK_BOOTTIME, &now);
         age_ns = now.tv_sec * SECOND_NS + now.tv_nsec - j->board.at_ns;
         step_ns = step_of(j, period_ns);
+        if (is_medium)
+            take_host_energy(j);
         j->is_strange = j->kubelet.answer.n_strange || names_strangers(j, &j->kubelet.answer.list) ||
                         names_strangers(j, &j->files.list) || names_strangers(j, &j->slurm.list);
         for (uint32_t i = 0; i < j->board.n; i++)

@@ -1,77 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host_power.c - a source: energy of processors and memory (RAPL, /sys/class/powercap) and their temperature (hwmon).
  *
- * A counter of RAPL wraps at a number of its own after minutes to hours; here it goes on.  Since Linux 5.10 only root reads
- * it (its steps betrayed what others compute).
+ * A counter of RAPL wraps at a number of its own after minutes to hours; here it goes on.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/rapl.h"
 #include "monitor/files.h"
 #include "monitor/source.h"
 
-enum { ZONES_MOST = 32, NAME_ROOM = 64, CHIPS_MOST = 64, SENSORS_MOST = 8 };
+enum { NAME_ROOM = 64, CHIPS_MOST = 64, SENSORS_MOST = 8 };
 
 typedef struct {
-    char     folder[NAME_ROOM];   /* "intel-rapl:0:1" */
-    char     name[2 * NAME_ROOM]; /* "package-0/dram" */
-    uint64_t range, last;         /* microjoules */
-    double   wrapped;             /* joules of full turns */
-    bool     has_last;
-} zone;
-
-typedef struct {
-    int    root;
-    size_t n;
-    bool   is_denied; /* the counters are there, and may not be read */
-    zone   zones[ZONES_MOST];
+    int     root;
+    hu_rapl rapl;
 } host_power;
-
-static bool read_in(int root, const char *folder, const char *file, uint64_t *out)
-{
-    char path[256];
-
-    snprintf(path, sizeof path, "sys/class/powercap/%s/%s", folder, file);
-    return hu_files_number(root, path, out);
-}
-
-static hu_str read_zone_name(int root, const char *folder, char *text, size_t room)
-{
-    char path[256];
-
-    snprintf(path, sizeof path, "sys/class/powercap/%s/name", folder);
-    return hu_files_text(root, path, text, room);
-}
-
-/* "intel-rapl:N" is a package or the whole platform, "intel-rapl:N:M" a part of one; intel-rapl-mmio repeats them. */
-static void add_zone(host_power *h, const char *folder)
-{
-    static const char prefix[] = "intel-rapl:";
-    const char       *colon;
-    char              own[NAME_ROOM], above[NAME_ROOM], parent[NAME_ROOM] = "";
-    zone             *z = &h->zones[h->n];
-    hu_str            name;
-
-    if (h->n == ZONES_MOST || strncmp(folder, prefix, sizeof prefix - 1) != 0 || strlen(folder) >= sizeof z->folder)
-        return;
-    name = read_zone_name(h->root, folder, own, sizeof own);
-    *z = (zone){0};
-    if (name.n == 0 || !read_in(h->root, folder, "max_energy_range_uj", &z->range) || z->range == 0)
-        return;
-    colon = strchr(folder + sizeof prefix - 1, ':');
-    if (colon) {
-        hu_str_copy(parent, sizeof parent, (hu_str){folder, (size_t)(colon - folder)});
-        hu_str_copy(z->name, NAME_ROOM, read_zone_name(h->root, parent, above, sizeof above));
-        snprintf(z->name + strlen(z->name), sizeof z->name - strlen(z->name), "/%.*s", HU_FMT(name));
-    } else {
-        hu_str_copy(z->name, sizeof z->name, name);
-    }
-    snprintf(z->folder, sizeof z->folder, "%s", folder);
-    h->n++;
-}
 
 static bool has_temperatures(int root)
 {
@@ -82,8 +27,6 @@ static bool host_power_open(const hu_source_options *options, void **state, hu_r
 {
     const int   root = hu_files_root(options->root);
     host_power *h = root >= 0 ? calloc(1, sizeof *h) : NULL;
-    hu_names    names;
-    uint64_t    energy;
 
     (void)out;
     if (!h) {
@@ -92,14 +35,9 @@ static bool host_power_open(const hu_source_options *options, void **state, hu_r
         return false;
     }
     h->root = root;
-    if (hu_names_open(&names, root, "sys/class/powercap"))
-        for (const char *name = hu_names_next(&names); name; name = hu_names_next(&names))
-            add_zone(h, name);
-    if (h->n && !read_in(root, h->zones[0].folder, "energy_uj", &energy)) {
-        h->is_denied = errno == EACCES;
-        h->n = 0;
-    }
-    if (h->n == 0 && !h->is_denied && !has_temperatures(root)) {
+    hu_rapl_open(root, &HU_RAPL_FOLDER[1], &h->rapl);
+    if (h->rapl.n == 0 && h->rapl.state != HU_RAPL_DENIED && !has_temperatures(root)) {
+        hu_rapl_close(&h->rapl);
         close(root);
         free(h);
         return false;
@@ -110,23 +48,19 @@ static bool host_power_open(const hu_source_options *options, void **state, hu_r
 
 static void host_power_close(void *state)
 {
-    const host_power *h = state;
+    host_power *h = state;
 
+    hu_rapl_close(&h->rapl);
     close(h->root);
-    free(state);
+    free(h);
 }
 
-static void put_zone(const host_power *h, zone *z, hu_readings *out)
+static void put_zone(const host_power *h, hu_rapl_zone *z, hu_readings *out)
 {
-    uint64_t now;
+    uint64_t uj;
 
-    if (!read_in(h->root, z->folder, "energy_uj", &now))
-        return;
-    if (z->has_last && now < z->last)
-        z->wrapped += (double)z->range / 1e6;
-    z->last = now;
-    z->has_last = true;
-    hu_put(out, HU_METRIC_CPU_ENERGY, z->wrapped + (double)now / 1e6, z->name);
+    if (hu_rapl_look(&h->rapl, z, &uj))
+        hu_put(out, HU_METRIC_CPU_ENERGY, (double)uj / 1e6, z->name);
 }
 
 /* Drivers of processors' sensors; of Intel's, cores have one each as well: the package's is enough. */
@@ -185,11 +119,11 @@ static bool host_power_sample(void *state, hu_sample_group group, hu_readings *o
     host_power *h = state;
 
     if (group == HU_SAMPLE_MEDIUM)
-        for (size_t i = 0; i < h->n; i++)
-            put_zone(h, &h->zones[i], out);
+        for (size_t i = 0; i < h->rapl.n; i++)
+            put_zone(h, &h->rapl.zone[i], out);
     if (group == HU_SAMPLE_SLOW) {
         put_temperatures(h, out);
-        if (h->is_denied)
+        if (h->rapl.state == HU_RAPL_DENIED)
             hu_put_problem(out, "host_power", "energy of the processors (RAPL) is not sampled: only root may read it",
                            "run the monitor as root or give it CAP_DAC_READ_SEARCH");
     }
