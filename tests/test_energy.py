@@ -52,12 +52,12 @@ def joules(ms: int) -> float:
     return (BUSY * 500 + COMM * 200 + IDLE * 300) / 1e3 * step + (BUSY * min(rest, 500) + COMM * min(max(rest - 500, 0), 200) + IDLE * max(rest - 700, 0)) / 1e3
 
 
-def gpu_rows(period_ms: int, gpu: int = 0, gi: str | None = None, power: bool = True, update_ms: int = 1) -> list[tuple[float, list[Any]]]:
-    """A monitor's samples from a second before the steps to one behind them; the counter changes every update_ms."""
+def gpu_rows(period_ms: int, gpu: int = 0, gi: str | None = None, power: bool = True, update_ms: int = 1, lag_ms: int = 0) -> list[tuple[float, list[Any]]]:
+    """A monitor's samples from a second before the steps to one behind them; the counter changes every update_ms, and is lag_ms late."""
     rows = []
     for ms in range(-1000, (LENGTH + 1) * 1000 + 1, period_ms):
         of = {"gpu": str(gpu), "uuid": uuid(gpu)}
-        row: list[Any] = [("holdup_gpu_info", of, 1), ("holdup_gpu_energy_joules_total", of, 5e5 + joules(ms // update_ms * update_ms))]
+        row: list[Any] = [("holdup_gpu_info", of, 1), ("holdup_gpu_energy_joules_total", of, 5e5 + joules((ms - lag_ms) // update_ms * update_ms))]
         row += [("holdup_gpu_power_watts", of, 300)] if power else []
         row += [("holdup_gpu_utilization_ratio", of | {"gi": gi}, 1)] if gi is not None else []
         rows.append((START + ms / 1000, row))
@@ -139,6 +139,13 @@ class Gpus(Reports):
                 self.assertLessEqual(gpu["idle_joules_low"], gpu["idle_joules_high"])
                 self.assertLessEqual(gpu["comm_joules_low"], gpu["comm_joules_high"])
                 self.assertLessEqual(gpu["idle_joules_high"] + gpu["comm_joules_low"], gpu["split_joules"] + 0.1)
+
+    def test_a_counter_that_is_late(self) -> None:
+        """By 50 ms: the first stretch that is idle holds 5 J of communication, and its energy is not taken for that of idle time."""
+        gpu = self.one(gpu_rows(100, lag_ms=50))
+        n = gpu["split_ns"] / 1e9
+        self.assertAlmostEqual(gpu["idle_joules_low"], 30 * n, 1)
+        self.assertAlmostEqual(gpu["idle_joules_high"], 35 * n, 1)
 
     def test_the_sum_is_the_difference_of_the_counter(self) -> None:
         gpu = self.one(gpu_rows(100))
@@ -222,6 +229,15 @@ class Nodes(Reports):
         part = self.told(self.folder / "run", *logs, "--batch-size", 32)["run"]["energy"]
         self.assertAlmostEqual(part["gpu_step_joules"], 3 * joules(1000), 1)
         self.assertIsNone(part["gpu_sample_joules"], "the samples are those of the whole job")
+
+
+    def test_whose_a_gpu_is_is_not_known(self) -> None:
+        """Both ranks show both GPUs of the node; the job has two, not four."""
+        for rank in range(2):
+            self.put(f"run/rank{rank}.json", trace(rank))
+        told = self.told(self.folder / "run", "--with", self.put("a.jsonl", lines(gpu_rows(100, 0) + gpu_rows(100, 1))))
+        self.assertEqual([len(r["energy"]["gpus"]) for r in told["ranks"]], [2, 2])
+        self.assertAlmostEqual(told["run"]["energy"]["gpu_step_joules"], 2 * joules(1000), 1)
 
 
 class Recordings(recorder.Recorded):
