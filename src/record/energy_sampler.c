@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * energy_sampler.c - rows are written as they are read: what a killed supervisor has seen is in the file. */
+ * energy_sampler.c - rows are written as they are read: what a killed supervisor has seen is in the file.
+ *
+ * A run of days is looked at less often: the pause doubles with each PIECE of the file, up to a second, which readers of
+ * counters still join.  That is some MB a day.
+ */
 #include "record/energy_sampler.h"
 
 #include <fcntl.h>
@@ -10,7 +14,7 @@
 
 #include "record/energy_file.h"
 
-enum { SECOND_NS = 1000000000, PATH_ROOM = 4352 };
+enum { SECOND_NS = 1000000000, PATH_ROOM = 4352, PIECE = 4 << 20 };
 
 struct hu_energy_sampler {
     hu_rapl  rapl;
@@ -66,6 +70,15 @@ static void put_head(hu_energy_sampler *s)
         put(s, s->rapl.zone[i].name, sizeof s->rapl.zone[i].name);
 }
 
+static int64_t pause_of(const hu_energy_sampler *s)
+{
+    int64_t ns = s->period_ns;
+
+    for (uint64_t piece = PIECE; piece < s->bytes && ns <= SECOND_NS / 2; piece += PIECE)
+        ns *= 2;
+    return ns;
+}
+
 hu_energy_sampler *hu_energy_start(const hu_energy_options *options, const char *session)
 {
     hu_energy_sampler *s = options->hz ? calloc(1, sizeof *s) : NULL;
@@ -91,7 +104,7 @@ void hu_energy_round(hu_energy_sampler *s, int64_t now)
 {
     if (!s || s->rapl.n == 0 || s->is_full || now < s->next_ns)
         return;
-    s->next_ns = now + s->period_ns;
+    s->next_ns = now + pause_of(s);
     look(s);
 }
 
