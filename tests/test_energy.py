@@ -198,6 +198,8 @@ class Nodes(Reports):
         self.assertAlmostEqual(energy["cpu_joules"], 1500, 3)
         self.assertAlmostEqual(energy["cpu_step_joules"], 150, 3)
         text = self.words(path, "--with", log, "--batch-size", 64)
+        self.assertLessEqual(max(map(len, text.split("ENERGY")[1].split("WHY")[0].splitlines())), 80)
+        self.assertNotIn("its own is not known", text)
         self.assertIn("processors and memory: 150.0 J per step · 2.34 J for each of 64 samples", " ".join(text.split()))
 
     def test_missing_samples(self) -> None:
@@ -238,6 +240,7 @@ class Nodes(Reports):
         told = self.told(self.folder / "run", "--with", self.put("a.jsonl", lines(gpu_rows(100, 0) + gpu_rows(100, 1))))
         self.assertEqual([len(r["energy"]["gpus"]) for r in told["ranks"]], [2, 2])
         self.assertAlmostEqual(told["run"]["energy"]["gpu_step_joules"], 2 * joules(1000), 1)
+        self.assertIn("what is its own is not known", self.words(self.folder / "run", "--with", self.folder / "a.jsonl"))
 
 
 class Recordings(recorder.Recorded):

@@ -17,19 +17,20 @@
 typedef enum { HU_KILL_NONE, HU_KILL_SIGKILL, HU_KILL_SIGTERM } hu_kill;
 
 typedef struct {
-    hu_session        *session;
-    hu_collector      *collector;             /* NULL: nobody drains */
-    hu_perf           *perf;                  /* NULL: no samples */
-    hu_wait_samples   *waits;                 /* NULL: waiting threads are not sampled */
-    hu_outsiders      *outsiders;             /* NULL: not searched for */
-    hu_energy_sampler *energy;                /* NULL: nobody looks */
-    int64_t            delay_ns, duration_ns; /* 0: none; the duration begins when recording does.
+    hu_session      *session;
+    hu_collector    *collector;             /* NULL: nobody drains */
+    hu_perf         *perf;                  /* NULL: no samples */
+    hu_wait_samples *waits;                 /* NULL: waiting threads are not sampled */
+    hu_outsiders    *outsiders;             /* NULL: not searched for */
+    int64_t          delay_ns, duration_ns; /* 0: none; the duration begins when recording does.
                                          * Without a delay it has begun already, or `holdup start` begins it */
-    bool               waits_for_all;         /* also for what the command leaves behind */
-    hu_kill            kill;                  /* the command, when the duration is over */
+    bool             waits_for_all;         /* also for what the command leaves behind */
+    hu_kill          kill;                  /* the command, when the duration is over */
     /* Saves what there is by now, in a process of its own, while the recording goes on.  May be NULL. */
     void (*save)(void *context);
     void *context;
+
+    hu_energy_sampler *energy; /* NULL: nobody looks */
 } hu_supervise_options;
 
 typedef struct {

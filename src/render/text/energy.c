@@ -113,6 +113,8 @@ void hu_text_energy(hu_text_page *p, const hu_digest *shown)
     hu_out_text(p->out, "\n");
     snprintf(line, sizeof line, "%zu GPU%s", e.n_gpus, e.n_gpus == 1 ? "" : "s");
     write_sum(p, line, e.gpu_joules, e.gpu_step_joules);
+    if (e.is_shared)
+        hu_out_text(p->out, "    shared, divided or perhaps not the job's: what is its own is not known\n");
     for (size_t i = 0; i < shown->gpu_clocks.n && i < MOST_GPUS; i++)
         write_use(p, &shown->gpu_clocks.at[i]);
     snprintf(line, sizeof line, "processors and memory%s", e.n_nodes > 1 ? " of all nodes" : "");
