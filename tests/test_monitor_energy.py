@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from tests.test_monitor_jobs import SLURM, Source, Tree
+from tests.test_monitor_nvidia import Case, of
 
 GROUP = "0::/system.slice/slurmstepd.scope/job_{}/step_0/user/task_0\n"
 
@@ -131,6 +132,19 @@ class Energy(Tree):
             self.put("sys/class/powercap/intel-rapl:0/energy_uj", f"{5 + joules * 1000000}\n")
             rows = source.look(5)
         self.assertEqual(rows.of("job_energy_joules_total"), [])
+
+
+class Served(Case):
+    def test_from_the_driver_to_the_page(self) -> None:
+        """Each time that the driver is asked, a board has used 60 J more: a job that has it gets multiples of that."""
+        jobs = self.root / "run/holdup/jobs"
+        jobs.mkdir(parents=True)
+        (jobs / "job.42").write_text("scheduler=slurm\nuser=ada\ngpus=GPU-0\nminors=0\n")
+        with self.serving("gpus 2\nvalue nvmlDeviceGetTotalEnergyConsumption 1000000 60000\n") as until:
+            series = until(lambda s: sum(of(s, "holdup_job_energy_joules_total", job_id="42", user="ada", source="gpu")) >= 180)
+        (joules,) = of(series, "holdup_job_energy_joules_total")
+        self.assertEqual(joules % 60, 0)
+        self.assertEqual(of(series, "holdup_job_energy_wasted_joules_total", cause="allocated-idle"), [0], "it is busy all the time")
 
 
 if __name__ == "__main__":
