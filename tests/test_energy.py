@@ -209,6 +209,23 @@ class Nodes(Reports):
         self.assertEqual(zone["step_joules"], None)
         self.assertAlmostEqual(zone["joules"], 1000, 3)
 
+    def test_a_recording_and_a_log(self) -> None:
+        """Where the recording might not read the counters, a log of its node has them; where it did, its own stay; another node's are not taken."""
+        log = self.put("a.jsonl", lines(zone_rows({"package-0": 120})))
+        for text, host, state, zones in (("denied\t100000000\n", "n1.cluster", "read", ["package-0"]), ("read\t100000000\nown\n", "n1", "read", ["own"]),
+                                         ("none\t100000000\n", "", "read", ["package-0"])):
+            with self.subTest(text):
+                energy = self.energy(self.put("t.json", {**trace(host=host), "holdup.rapl": text}), "--with", log)
+                self.assertEqual((energy["rapl"], [z["zone"] for z in energy["zones"]]), (state, zones))
+        both = self.put("both.jsonl", lines(zone_rows({"package-0": 120})) + lines(zone_rows({"package-1": 50}), host="n2"))
+        self.assertEqual([z["zone"] for z in self.energy(self.put("t.json", trace(host="n2")), "--with", both)["zones"]], ["package-1"])
+        status, out, err = run("report", self.put("t.json", trace()), "--with", both, "--json", "-q")
+        told = json.loads(out)
+        self.assertEqual((status, told["ranks"][0]["energy"]["zones"]), (0, []), "whose node it is is not known")
+        self.assertIn("of several nodes", str(told["doubts"]))
+        late = self.told(self.put("t.json", trace()), "--with", self.put("late.jsonl", lines([(at + 9e4, row) for at, row in zone_rows({"package-0": 1})])))
+        self.assertIn("it begins 24 hours after the trace ends", str(late["doubts"]))
+
     def test_ranks_and_nodes(self) -> None:
         """Two ranks on one node and two on another: four GPUs once each, each node's package once."""
         for rank in range(4):

@@ -674,7 +674,8 @@ hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b)
 {
     const hu_trace_info *info = hu_builder_info(b);
     fitting              f = {.log = log, .b = b, .base_ns = info->base_ns, .rank = rank, .device = -1};
-    bool                 has_any = false, has_zones;
+    bool                 has_any = false;
+    hu_node_fit          zones;
 
     if (!log || !hu_node_log_has_any(log))
         return HU_NODE_NONE;
@@ -683,11 +684,11 @@ hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b)
     if (!hu_builder_span(b, &f.from_ns, &f.to_ns) || __builtin_add_overflow(f.from_ns, f.base_ns, &f.from_ns) ||
         __builtin_add_overflow(f.to_ns, f.base_ns, &f.to_ns) || f.from_ns < LEAST_WALL_NS)
         return info->gpus.n ? HU_NODE_OWN : HU_NODE_NO_CLOCK;
-    has_zones = hu_node_zones_add(log, f.from_ns, f.to_ns, b);
+    zones = hu_node_zones_add(log, f.from_ns, f.to_ns, b);
     if (info->gpus.n)
-        return has_zones ? HU_NODE_ADDED : HU_NODE_OWN;
+        return zones == HU_NODE_ADDED ? zones : HU_NODE_OWN;
     if (log->samples.n == 0)
-        return has_zones ? HU_NODE_ADDED : HU_NODE_APART;
+        return zones;
     if (!choose_host(&f))
         return HU_NODE_WHICH;
     for (size_t i = 0; i < log->samples.n && !has_any; i++)

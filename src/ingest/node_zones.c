@@ -55,17 +55,21 @@ void hu_node_zones_end(hu_node_log *log)
     log->zone_samples.n = n;
 }
 
-/* The node whose zones are meant; n 0: not known. */
-static hu_str choose_host(const hu_node_log *log, hu_str own)
+/* The node whose zones are meant.  False: not known. */
+static bool choose_host(const hu_node_log *log, hu_str own, hu_str *out)
 {
     bool is_one = true;
 
+    *out = log->zones.at[0].host;
+
     for (size_t i = 0; i < log->zones.n; i++) {
-        if (own.n && hu_node_is_same_host(log->zones.at[i].host, own))
-            return log->zones.at[i].host;
+        if (own.n && hu_node_is_same_host(log->zones.at[i].host, own)) {
+            *out = log->zones.at[i].host;
+            return true;
+        }
         is_one = is_one && hu_node_is_same_host(log->zones.at[i].host, log->zones.at[0].host);
     }
-    return is_one ? log->zones.at[0].host : HU_STR("");
+    return is_one;
 }
 
 /* Between two samples, as far as they are not too far apart; NAN. */
@@ -101,7 +105,7 @@ static bool add_track(const hu_node_zone_sample *at, size_t n, hu_str name, int6
     return true;
 }
 
-bool hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, hu_builder *b)
+hu_node_fit hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, hu_builder *b)
 {
     hu_trace_info             *info = hu_builder_info(b);
     const hu_node_zone_sample *at = log->zone_samples.at;
@@ -110,15 +114,18 @@ bool hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, h
     char                      *text;
     int64_t                    period_ns = 0;
 
-    if (log->zone_samples.n == 0 || hu_str_starts(info->rapl, hu_str_of(hu_rapl_state_word(HU_RAPL_READ))))
-        return false;
-    host = choose_host(log, info->host);
+    if (log->zone_samples.n == 0)
+        return HU_NODE_NONE;
+    if (hu_str_starts(info->rapl, hu_str_of(hu_rapl_state_word(HU_RAPL_READ))))
+        return HU_NODE_OWN;
+    if (!choose_host(log, info->host, &host))
+        return HU_NODE_WHICH;
     scratch = hu_arena_new();
     text = scratch ? hu_arena_alloc(scratch, HEAD_BYTES + log->zones.n * HU_RAPL_NAME) : NULL;
     if (!text) {
         hu_arena_free(scratch);
         hu_builder_fail(b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
-        return false;
+        return HU_NODE_NONE;
     }
     for (size_t i = 0, end; i < log->zone_samples.n; i = end) {
         const hu_node_zone *z = &log->zones.at[at[i].zone];
@@ -143,5 +150,5 @@ bool hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, h
     if (has_any)
         info->rapl = hu_builder_keep(b, lines);
     hu_arena_free(scratch);
-    return has_any;
+    return has_any ? HU_NODE_ADDED : HU_NODE_APART;
 }

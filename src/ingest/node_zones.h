@@ -13,8 +13,8 @@ void hu_node_zones_end(hu_node_log *log);
 
 /*
  * Adds the zones of the trace's own node as counter tracks (base/rapl.h), from Unix time from_ns to to_ns, where the trace
- * has none itself.  True: it did; false: there are none of that time, or which node's are meant is not known.
+ * has none itself.
  */
-bool hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, hu_builder *b);
+hu_node_fit hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t to_ns, hu_builder *b);
 
 #endif
