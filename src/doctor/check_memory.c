@@ -32,9 +32,14 @@ static void look_at_shm(hu_doctor *d, const hu_check *check)
 
     if (!hu_fact_filesystem(d, "/dev/shm", &f)) {
         const char *fact = hu_fact(d, "filesystem:/dev/shm");
+        const bool  is_error = fact && strncmp(fact, "error:", 6) == 0;
 
-        hu_doctor_say(d, check, fact ? HU_VERDICT_FAILURE : HU_VERDICT_NOT_CHECKED, NULL, NULL, "/dev/shm: %s",
-                      fact ? fact : "size not known");
+        hu_doctor_say(d, check, is_error ? HU_VERDICT_FAILURE : HU_VERDICT_NOT_CHECKED, NULL, "mount a tmpfs on /dev/shm",
+                      "/dev/shm: %s", is_error ? fact + 7 : "size not known");
+        return;
+    }
+    if (f.magic == TMPFS_MAGIC && f.blocks == 0) {
+        hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "/dev/shm has no limit of its own");
         return;
     }
     const int64_t       size = f.blocks * f.block_bytes, left = f.blocks_for_users * f.block_bytes;
@@ -288,12 +293,17 @@ static void look_at_hugepages(hu_doctor *d, const hu_check *check)
     hu_host_field(text, "HugePages_Total", &total);
     hu_host_field(text, "HugePages_Free", &left);
     hu_host_field(text, "Hugepagesize", &size);
-    if (total == 0)
+    if (total == 0) {
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "none are set apart");
-    else
-        hu_doctor_say(d, check, left * size > memory / 10 ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
-                      "/proc/meminfo: %s set apart as huge pages, of which %s are free", hu_host_size(d, total * size * KIB),
-                      hu_host_size(d, left * size * KIB));
+        return;
+    }
+
+    const double  left_kib = (double)left * (double)size;
+    const int64_t bytes = total > memory / (size ? size : 1) ? memory * KIB : total * size * KIB; /* it is part of it */
+
+    hu_doctor_say(d, check, left_kib > (double)memory / 10 ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
+                  "/proc/meminfo: %s set apart as huge pages; %lld of %lld are free", hu_host_size(d, bytes),
+                  (long long)left, (long long)total);
 }
 
 const hu_check hu_checks_memory[] = {

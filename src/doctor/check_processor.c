@@ -14,6 +14,7 @@
 enum {
     MOST_FOLDERS = 32,
     MOST_CPUS = 8192,
+    MOST_THREADS = 1 << 20,
     LEAST_PERIODS = 100, /* of a quota, before a share of them means something: 10 s at the usual 100 ms */
     SLOW_WAKE_US = 500,
     LEAST_STAT_TICKS = 6000, /* of /proc/stat: a minute of one CPU */
@@ -103,7 +104,7 @@ static int64_t threads_of_rank(hu_doctor *d, const char **name)
     for (size_t i = 0; i < HU_COUNT(names); i++) {
         const char *value = hu_doctor_variable(d, names[i]);
 
-        if (value && hu_parse_i64((hu_str){value, strcspn(value, ",")}, &n) && n > most) {
+        if (value && hu_parse_i64((hu_str){value, strcspn(value, ",")}, &n) && n > most && n <= MOST_THREADS) {
             most = n;
             *name = names[i];
         }
@@ -361,21 +362,20 @@ static void look_at_steal(hu_doctor *d, const hu_check *check)
 {
     const char   *text;
     const hu_look how = hu_doctor_read(d, "/proc/stat", &text);
-    long long     t[8], sum = 0;
+    double        t[8], sum = 0;
 
     if (how != HU_LOOK_OK) {
         hu_host_say_unread(d, check, how, "/proc/stat");
         return;
     }
-    if (sscanf(text, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
-               &t[7]) != 8) {
+    if (sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8) {
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "/proc/stat cannot be read");
         return;
     }
     for (size_t i = 0; i < HU_COUNT(t); i++)
         sum += t[i];
 
-    const double busy = (double)(sum - t[3] - t[4]), share = busy > 0 ? 100 * (double)t[7] / busy : 0;
+    const double busy = sum - t[3] - t[4], share = busy > 0 ? 100 * t[7] / busy : 0;
 
     if (sum < LEAST_STAT_TICKS)
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "the node has just started");

@@ -136,12 +136,12 @@ static void look_at_place(hu_doctor *d, const hu_check *check, const place *p)
     hu_mount           mount = {"", "", "", "", ""};
     const char        *fact = hu_fact(d, hu_doctor_format(d, "filesystem:%s", p->path)), *name;
 
-    if (!fact) {
-        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, name_of(d, p), NULL, "file system not known");
+    if (fact && strncmp(fact, "error:", 6) == 0) {
+        hu_doctor_say(d, check, HU_VERDICT_WARNING, name_of(d, p), "create it, or name another one", "statfs: %s", fact + 7);
         return;
     }
     if (!hu_fact_filesystem(d, p->path, &f)) {
-        hu_doctor_say(d, check, HU_VERDICT_WARNING, name_of(d, p), "create it, or name another one", "%s", fact);
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, name_of(d, p), NULL, "file system not known");
         return;
     }
     const medium m = medium_of(f.magic, &name);

@@ -35,7 +35,7 @@ bool hu_fact_number(hu_doctor *d, const char *key, int64_t *number);
 /* limit.NAME; INT64_MAX: unlimited. */
 bool hu_fact_limit(hu_doctor *d, const char *name, int64_t *soft, int64_t *hard);
 
-/* filesystem:PATH */
+/* filesystem:PATH; sizes in bytes do not overflow. */
 typedef struct {
     uint64_t magic;
     int64_t  block_bytes, blocks, free_blocks, blocks_for_users, inodes, free_inodes;

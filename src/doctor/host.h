@@ -8,7 +8,8 @@
 /* "64 MiB", "1.5 GiB", in the arena. */
 const char *hu_host_size(hu_doctor *d, int64_t bytes);
 
-/* The number behind `name` at the beginning of a line of a text such as /proc/meminfo; false: there is no such line. */
+/* The number behind `name` at the beginning of a line of a text such as /proc/meminfo, from 0 to 2^50, so that it may be
+   multiplied by 1,024; false, and *number as it was: there is none. */
 bool hu_host_field(const char *text, const char *name, int64_t *number);
 
 /* The words behind `name` at the beginning of a line, in the arena; NULL: there is no such line. */
