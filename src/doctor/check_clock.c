@@ -22,7 +22,6 @@ static void look_at_source(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "clocksource", now);
     for (size_t i = 0; i < HU_COUNT(fast); i++)
         if (strcmp(now, fast[i]) == 0) {
             hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "%s is %s", path, now);

@@ -147,7 +147,6 @@ static void look_at_free(hu_doctor *d, const hu_check *check)
 
     if (!read_meminfo(d, check, &text, &total))
         return;
-    hu_doctor_value(d, "memory.gib", hu_doctor_format(d, "%lld", (long long)((total + KIB * KIB / 2) / (KIB * KIB))));
     if (!hu_host_field(text, "MemAvailable", &available))
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "/proc/meminfo has no MemAvailable");
     else
@@ -216,7 +215,6 @@ static void look_at_overcommit(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.vm.overcommit_memory", hu_doctor_format(d, "%lld", (long long)mode));
     if (mode != 2) {
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "%s is %lld", path, (long long)mode);
         return;
@@ -241,7 +239,6 @@ static void look_at_maps(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.vm.max_map_count", hu_doctor_format(d, "%lld", (long long)most));
     hu_doctor_say(d, check, most < KERNELS_OWN ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
                   "%s is %lld (the kernel's default is %d)", path, (long long)most, KERNELS_OWN);
 }
@@ -271,8 +268,6 @@ static void look_at_thp(hu_doctor *d, const hu_check *check)
     hu_doctor_read(d, THP "defrag", &defrag);
     enabled = chosen(d, enabled);
     defrag = chosen(d, defrag);
-    hu_doctor_value(d, "thp.enabled", enabled);
-    hu_doctor_value(d, "thp.defrag", defrag);
 
     const bool is_off = strcmp(enabled, "never") == 0;
     const bool stalls = strcmp(enabled, "always") == 0 && strcmp(defrag, "always") == 0;

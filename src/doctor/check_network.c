@@ -73,8 +73,6 @@ static void look_at_interface(hu_doctor *d, const hu_check *check, const interfa
     const int64_t packets = counter(d, counters, "rx_packets"), damaged = counter(d, counters, "rx_crc_errors");
     const char   *speed = f->mbps ? hu_doctor_format(d, "%lld Mb/s", (long long)f->mbps) : "speed not known";
 
-    hu_doctor_value(d, hu_doctor_format(d, "net.%s.speed_mbps", f->name), hu_doctor_format(d, "%lld", (long long)f->mbps));
-    hu_doctor_value(d, hu_doctor_format(d, "net.%s.mtu", f->name), hu_doctor_format(d, "%lld", (long long)f->mtu));
     if (strcmp(f->duplex, "half") == 0)
         hu_doctor_say(d, check, HU_VERDICT_WARNING, f->name, "check cable and switch port: ethtool names both sides' modes",
                       "%s/duplex is half, %s", f->folder, speed);
@@ -256,13 +254,8 @@ static int64_t usual_gbps(const hu_ib_port *ports, size_t n, const hu_ib_port *p
 static void look_at_port(hu_doctor *d, const hu_check *check, const hu_ib_port *ports, size_t n, const hu_ib_port *p)
 {
     const char   *name = hu_doctor_format(d, "%s port %s", p->device, p->port);
-    const char   *key = hu_doctor_format(d, "ib.%s.%s", p->device, p->port), *firmware;
     const int64_t usual = usual_gbps(ports, n, p);
 
-    hu_doctor_value(d, hu_doctor_format(d, "%s.gbps", key), hu_doctor_format(d, "%lld", (long long)p->gbps));
-    hu_doctor_value(d, hu_doctor_format(d, "%s.state", key), p->state);
-    if (hu_doctor_read(d, hu_doctor_format(d, "/sys/class/infiniband/%s/fw_ver", p->device), &firmware) == HU_LOOK_OK)
-        hu_doctor_value(d, hu_doctor_format(d, "ib.%s.firmware", p->device), firmware);
     if (!p->is_active)
         hu_doctor_say(d, check, judge_down(ports, n, p), name,
                       strstr(p->physical, "LinkUp")

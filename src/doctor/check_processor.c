@@ -251,7 +251,6 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no NUMA");
         return;
     }
-    hu_doctor_value(d, "numa.nodes", hu_doctor_format(d, "%lld", (long long)n_nodes));
     const hu_look how = hu_doctor_read_number(d, path, &value);
 
     if (how == HU_LOOK_ABSENT || n_nodes == 1) {
@@ -263,7 +262,6 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.kernel.numa_balancing", hu_doctor_format(d, "%lld", (long long)value));
     hu_doctor_say(d, check,
                   !(value & 1)             ? HU_VERDICT_OK
                   : hu_host_gpus(d, &gpus) ? HU_VERDICT_WARNING
@@ -304,8 +302,6 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no cpufreq: firmware or hypervisor choose the frequency");
         return;
     }
-    hu_doctor_value(d, "cpu.governor", is_mixed ? "mixed" : governor);
-    hu_doctor_value(d, "cpu.frequency_driver", driver);
     chooses_itself = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     turbo = CPU "intel_pstate/no_turbo";
     if (hu_doctor_read_number(d, turbo, &off) != HU_LOOK_OK) {
@@ -435,25 +431,8 @@ static void look_at_kernel(hu_doctor *d, const hu_check *check)
     static const struct {
         const char *file, *word;
     } costly[] = {{"retbleed", "IBRS"}, {"retbleed", "IBPB"}, {"spec_rstack_overflow", "Mitigation: IBPB"}};
-    static const struct {
-        const char *key, *path;
-    } values[] = {
-        {"bios.version", "/sys/class/dmi/id/bios_version"},
-        {"bios.date", "/sys/class/dmi/id/bios_date"},
-        {"system.product", "/sys/class/dmi/id/product_name"},
-        {"cpu.microcode", CPU "cpu0/microcode/version"},
-        {"cpu.smt", CPU "smt/active"},
-        {"cpu.online", CPU "online"},
-    };
-    const char *release = hu_fact(d, "uname.release"), *text, *model;
+    const char *release = hu_fact(d, "uname.release"), *text;
 
-    if (release)
-        hu_doctor_value(d, "kernel.release", release);
-    for (size_t i = 0; i < HU_COUNT(values); i++)
-        if (hu_doctor_read(d, values[i].path, &text) == HU_LOOK_OK && text[0])
-            hu_doctor_value(d, values[i].key, text);
-    if (hu_doctor_read(d, "/proc/cpuinfo", &text) == HU_LOOK_OK && (model = hu_host_words(d, text, "model name")) != NULL)
-        hu_doctor_value(d, "cpu.model", model);
     for (size_t i = 0; i < HU_COUNT(costly); i++) {
         const char *path = hu_doctor_format(d, CPU "vulnerabilities/%s", costly[i].file);
 

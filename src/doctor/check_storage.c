@@ -158,13 +158,6 @@ static void look_at_place(hu_doctor *d, const hu_check *check, const place *p)
                   is_read_only ? "mount it read-write, or set TMPDIR" : j.fix, "%s%s%s%s%s%s", name,
                   mount.point[0] ? " at " : "", mount.point, is_read_only ? ", read-only" : "",
                   slow ? ", mounted with " : "", slow ? slow : "");
-    if (m == NETWORK || m == PARALLEL)
-        hu_doctor_value(d,
-                        hu_doctor_format(d, "mount.%s",
-                                         strcmp(p->what, "--path") == 0 ? "data"
-                                         : p->is_temporary              ? "tmp"
-                                                                        : "cwd"),
-                        hu_doctor_format(d, "%s %s", name, mount.options));
 }
 
 static void look_at_places(hu_doctor *d, const hu_check *check)
