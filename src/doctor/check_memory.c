@@ -24,6 +24,16 @@ static bool read_meminfo(hu_doctor *d, const hu_check *check, const char **text,
 
 /* -- shared memory ----------------------------------------------------------------------------------------------------- */
 
+/* The kernel gives a tmpfs half of the memory where nobody says otherwise. */
+static bool is_half_of_memory(hu_doctor *d, int64_t bytes)
+{
+    const char *text;
+    int64_t     total = 0;
+
+    return hu_doctor_read(d, "/proc/meminfo", &text) == HU_LOOK_OK && hu_host_field(text, "MemTotal", &total) && total > 0 &&
+           bytes / KIB >= total / 5 * 2;
+}
+
 /* Docker's default is 64 MiB.  A small one fails a job only if it uses several processes; what cannot be known here is a
    warning, but with --job the answer is of this very process. */
 static void look_at_shm(hu_doctor *d, const hu_check *check)
@@ -52,7 +62,9 @@ static void look_at_shm(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NOTE, NULL, "mount a tmpfs on /dev/shm",
                       "/dev/shm is no tmpfs (file system type 0x%llx)", (unsigned long long)f.magic);
     }
-    if (size <= 64 * MIB) {
+    if (size < GIB && is_half_of_memory(d, size)) {
+        verdict = HU_VERDICT_OK; /* of a small machine */
+    } else if (size <= 64 * MIB) {
         verdict = hu_doctor_is_job(d) ? HU_VERDICT_FAILURE : HU_VERDICT_WARNING;
     } else if (size < GIB) {
         verdict = HU_VERDICT_WARNING;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * check_network.c - interfaces of the node and ports of its HCAs; with --job, whether ranks can find the first one.
  *
- * A port that is down may be one that nobody cabled.  It counts as broken where others of the same board are active and it is
- * the odd one out.
+ * A port that is down may be one that nobody cabled.  It counts as broken where others of the same board are active and it
+ * is the odd one out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -298,15 +298,18 @@ static void look_at_port_counters(hu_doctor *d, const hu_check *check, const hu_
     const char   *folder = hu_doctor_format(d, "%s/counters", p->folder);
     const int64_t down = counter(d, folder, "link_downed"), symbols = counter(d, folder, "symbol_error");
     const int64_t recovered = counter(d, folder, "link_error_recovery"), damaged = counter(d, folder, "port_rcv_errors");
+    const int64_t late = counter(d, hu_doctor_format(d, "%s/hw_counters", p->folder), "local_ack_timeout_err");
     const bool    is_bad = down >= MANY_DOWN || recovered >= MANY_DOWN ||
                         (hours >= 1 && (double)symbols > MANY_SYMBOLS * hours);
 
     hu_doctor_say(d, check,
-                  is_bad                                                    ? HU_VERDICT_WARNING
-                  : down > 2 || recovered > 0 || symbols > 0 || damaged > 0 ? HU_VERDICT_NOTE
-                                                                            : HU_VERDICT_OK,
-                  name, NULL, "%s: link_downed %lld, link_error_recovery %lld, symbol_error %lld, port_rcv_errors %lld",
-                  folder, (long long)down, (long long)recovered, (long long)symbols, (long long)damaged);
+                  is_bad                                                                ? HU_VERDICT_WARNING
+                  : down > 2 || recovered > 0 || symbols > 0 || late > 0 || damaged > 0 ? HU_VERDICT_NOTE
+                                                                                        : HU_VERDICT_OK,
+                  name, NULL,
+                  "%s: link_downed %lld, link_error_recovery %lld, symbol_error %lld, port_rcv_errors %lld; "
+                  "local_ack_timeout_err %lld",
+                  folder, (long long)down, (long long)recovered, (long long)symbols, (long long)damaged, (long long)late);
 }
 
 static void look_at_counters(hu_doctor *d, const hu_check *check)

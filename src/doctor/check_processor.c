@@ -272,8 +272,8 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
 /* -- frequency --------------------------------------------------------------------------------------------------------- */
 
 /*
- * The governor of all policies that say the same, else "mixed".  Under intel_pstate and amd-pstate-epp "powersave" means that
- * the CPU itself chooses by its preference (EPP); under other drivers it is the lowest frequency, always.
+ * The governor of all policies that say the same, else "mixed".  Under intel_pstate and amd-pstate-epp "powersave" means
+ * that the CPU itself chooses by its preference (EPP); under other drivers it is the lowest frequency, always.
  */
 static void look_at_governor(hu_doctor *d, const hu_check *check)
 {

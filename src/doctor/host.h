@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.h - what several checks of the host ask: where its cgroups are, which mount a folder is on, how large a job is here. */
+ * host.h - what several checks of the host ask: where its cgroups are, which mount a folder is on, how large a job is
+ * here. */
 #ifndef HU_DOCTOR_HOST_H
 #define HU_DOCTOR_HOST_H
 
@@ -22,8 +23,8 @@ void hu_host_say_unread(hu_doctor *d, const hu_check *check, hu_look how, const 
 bool hu_host_has_capability(hu_doctor *d, int number);
 
 /*
- * Folders of this process' cgroup for a controller ("cpu", "memory"), the closest first, up to where the hierarchy is mounted;
- * at most `room`.  *is_v2: whose files they have.
+ * Folders of this process' cgroup for a controller ("cpu", "memory"), the closest first, up to where the hierarchy is
+ * mounted; at most `room`.  *is_v2: whose files they have.
  */
 size_t hu_host_cgroups(hu_doctor *d, const char *controller, const char **folders, size_t room, bool *is_v2);
 
