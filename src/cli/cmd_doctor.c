@@ -148,9 +148,9 @@ const hu_command hu_command_doctor = {
         "clock and limits. Each finding has its evidence, the reason why it matters and a fix; what could not be looked "
         "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
         "--strict also for a warning.",
-    .examples = "  holdup doctor                              this node\n"
-                "  srun --jobid 4711 holdup doctor --job      and what that job has of it\n"
-                "  holdup doctor --prolog                     for SLURM: status 1 drains the node",
+    .examples = "  holdup doctor                       this node\n"
+                "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
+                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n",
     .most = -1,
     .words = HU_WORDS_NONE,
     .shared = HU_SHARED_JSON | HU_SHARED_COLOR | HU_SHARED_STRICT,
