@@ -85,6 +85,15 @@ class Faces(Tree):
         self.assertIn(("WARN", "shm"), faces)
         self.assertIn(("note", "clock-sync"), faces)
 
+    def test_a_fix_for_several_is_said_once(self) -> None:
+        for i in range(3):
+            for name, text in (("state", "1: DOWN"), ("phys_state", "2: Polling"), ("link_layer", "InfiniBand")):
+                self.put(f"sys/class/infiniband/mlx5_{i}/ports/1/{name}", text)
+        out = run("doctor", "--root", self.root, "--only", "ib-port")[1].decode()
+        self.assertEqual([out.count(f"mlx5_{i} port 1: ") for i in range(3)], [1, 1, 1])
+        self.assertEqual((out.count("fix: "), out.count("why: ")), (1, 1))
+        self.assertLess(out.index("mlx5_2 port 1: "), out.index("fix: "))
+
     def test_lines_fit_a_terminal(self) -> None:
         out = run("doctor", "--root", self.root, "--all", env={"COLUMNS": "80"})[1].decode()
         self.assertEqual([line for line in out.splitlines() if len(line) > 80 and " " in line.strip()], [])

@@ -53,6 +53,16 @@ static void put_answer(const printer *p, const hu_answer *a)
     put_line(p, "", text);
 }
 
+/* Has a later answer of the same verdict the same fix? */
+static bool comes_again(const hu_examined *x, size_t answer)
+{
+    for (size_t i = answer + 1; i < x->answers.n; i++)
+        if (x->answers.at[i].verdict == x->answers.at[answer].verdict &&
+            strcmp(x->answers.at[i].fix, x->answers.at[answer].fix) == 0)
+            return true;
+    return false;
+}
+
 /* All answers of a check that have this verdict; fixes that are the same stand once, behind them. */
 static void put_check(const printer *p, const hu_examined *x, hu_verdict_of_check v)
 {
@@ -66,13 +76,8 @@ static void put_check(const printer *p, const hu_examined *x, hu_verdict_of_chec
         if (a->verdict != v)
             continue;
         put_answer(p, a);
-        if (!is_bad || !a->fix[0])
-            continue;
-        for (size_t k = i + 1; k < x->answers.n; k++)
-            if (x->answers.at[k].verdict == v && strcmp(x->answers.at[k].fix, a->fix) == 0)
-                goto said_later;
-        put_line(p, "fix:", a->fix);
-    said_later:;
+        if (is_bad && a->fix[0] && !comes_again(x, i))
+            put_line(p, "fix:", a->fix);
     }
     if (v >= HU_VERDICT_WARNING)
         put_line(p, "why:", x->check->why);
