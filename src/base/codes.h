@@ -6,7 +6,7 @@
 /* Those of `run` are as env(1) and timeout(1) have them, where they have such a one. */
 #define HU_EXIT_STATUSES(E)                                                                  \
     E(HU_EXIT_OK, 0, "0", "success")                                                         \
-    E(HU_EXIT_BREACHED, 1, "1", "check: a limit is breached")                                \
+    E(HU_EXIT_BREACHED, 1, "1", "check: a limit is breached; doctor: a check failed")        \
     E(HU_EXIT_USAGE, 2, "2", "wrong usage")                                                  \
     E(HU_EXIT_UNREADABLE, 3, "3", "an input cannot be read, or an output cannot be written") \
     E(HU_EXIT_PARTIAL, 4, "4", "--strict: data is incomplete")                               \

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_doctor.c - `holdup doctor`: is this node fit for a GPU job, before one runs? */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "doctor/diagnosis.h"
+
+enum { MOST_NAMES = 64 };
+
+typedef struct {
+    const char *at[MOST_NAMES];
+    size_t      n;
+} names;
+
+typedef struct {
+    hu_shared   shared;
+    bool        all, job, prolog, list;
+    const char *root;
+    names       only, skip, paths;
+} options;
+
+static int add(names *list, const char *option, const char *text, hu_error *err)
+{
+    if (list->n == MOST_NAMES)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s can be given at most %d times", option, MOST_NAMES);
+    list->at[list->n++] = text;
+    return 0;
+}
+
+static size_t check_words(const char **out, size_t room)
+{
+    size_t n = 0;
+
+    for (const hu_topic_of_checks *t = hu_doctor_topics; t->name; t++)
+        if (t->checks->id && n < room)
+            out[n++] = t->name;
+    for (const hu_topic_of_checks *t = hu_doctor_topics; t->name; t++)
+        for (const hu_check *c = t->checks; c->id && n < room; c++)
+            out[n++] = c->id;
+    return n;
+}
+
+static int add_check(names *list, const char *option, const char *text, hu_error *err)
+{
+    const char *words[256], *near;
+
+    if (hu_doctor_has(text))
+        return add(list, option, text, err);
+    near = hu_options_suggest(text, words, check_words(words, HU_COUNT(words)));
+    if (near)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s: there is no check \"%.64s\"; did you mean %s?", option,
+                       text, near);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s: there is no check \"%.64s\"; --list shows all", option, text);
+}
+
+static int parse_only(void *field, const char *text, hu_error *err)
+{
+    return add_check(field, "only", text, err);
+}
+
+static int parse_skip(void *field, const char *text, hu_error *err)
+{
+    return add_check(field, "skip", text, err);
+}
+
+static int parse_path(void *field, const char *text, hu_error *err)
+{
+    return add(field, "path", text, err);
+}
+
+#define AT(member) offsetof(options, member)
+
+static const hu_option rows[] = {
+    {"job", 0, HU_OPTION_FLAG, NULL,
+     "check what a job started here would have, too: its CPUs, limits, variables (run it where the job would run)", AT(job),
+     .heading = "what is checked"},
+    {"prolog", 0, HU_OPTION_FLAG, NULL,
+     "only what takes milliseconds and must hold before a job starts; print failures only, within a second", AT(prolog),
+     .heading = "what is checked"},
+    {"only", 0, HU_OPTION_SPECIAL, "CHECK", "run only this check, or all of a topic; may be repeated", AT(only),
+     .parse = parse_only, .words = check_words, .heading = "what is checked"},
+    {"skip", 0, HU_OPTION_SPECIAL, "CHECK", "do not run this check or topic; may be repeated", AT(skip), .parse = parse_skip,
+     .words = check_words, .heading = "what is checked"},
+    {"path", 0, HU_OPTION_SPECIAL, "DIR", "check this folder of data or results, too; may be repeated", AT(paths),
+     .parse = parse_path, .value = HU_VALUE_FOLDER, .heading = "what is checked"},
+    {"root", 0, HU_OPTION_TEXT, "DIR", "read a captured node: /proc, /sys and the rest below DIR", AT(root),
+     .value = HU_VALUE_FOLDER, .heading = "what is checked"},
+    {"list", 0, HU_OPTION_FLAG, NULL, "list all checks and exit", AT(list), .heading = "what is checked"},
+    {"all", 0, HU_OPTION_FLAG, NULL, "also show what is ok, was not checked or does not apply", AT(all),
+     .heading = "output"},
+};
+
+static void write_list(hu_out *out)
+{
+    hu_checks_write_text(hu_terminal_width(STDOUT_FILENO, NULL), out);
+}
+
+static int run(hu_cli_call *call)
+{
+    const options      *o = call->options;
+    const hu_doctor_how how = {
+        .root = o->root,
+        .when = o->prolog ? HU_CHECK_IN_PROLOG : (unsigned)HU_CHECK_OF_NODE | (o->job ? (unsigned)HU_CHECK_OF_JOB : 0),
+        .only = o->only.at,
+        .n_only = o->only.n,
+        .skip = o->skip.at,
+        .n_skip = o->skip.n,
+        .paths = o->paths.at,
+        .n_paths = o->paths.n,
+        .budget_ms = o->prolog ? HU_PROLOG_MS : 0,
+    };
+    const hu_diagnosis_style style = {
+        .width = hu_terminal_width(STDOUT_FILENO, NULL),
+        .color = hu_terminal_has_color(STDOUT_FILENO, NULL, o->shared.color),
+        .all = o->all,
+        .failures_only = o->prolog && !o->all,
+    };
+    hu_diagnosis d;
+    hu_error     err = {0};
+    hu_out      *out;
+
+    if (hu_diagnosis_make(&how, call->arena, &d, &err) < 0)
+        return hu_command_fail(&err);
+    out = hu_out_open_fd(STDOUT_FILENO);
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (o->shared.json)
+        hu_diagnosis_write_json(&d, out);
+    else
+        hu_diagnosis_write_text(&d, &style, out);
+    if (hu_out_close(out, &err) < 0)
+        return hu_command_fail(&err);
+    return d.counts[HU_VERDICT_FAILURE] || (o->shared.strict && d.counts[HU_VERDICT_WARNING]) ? HU_EXIT_BREACHED
+                                                                                              : HU_EXIT_OK;
+}
+
+const hu_command hu_command_doctor = {
+    .name = "doctor",
+    .group = HU_GROUP_WATCH,
+    .summary = "check whether a node is fit for a GPU job",
+    .usage = "[OPTIONS]",
+    .about =
+        "Looks at what slows or stops GPU jobs on this node: driver, GPUs, links, CPUs, memory, file systems, network, "
+        "clock and limits. Each finding has its evidence, the reason why it matters and a fix; what could not be looked "
+        "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
+        "--strict also for a warning.",
+    .examples = "  holdup doctor                       this node\n"
+                "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
+                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n",
+    .most = -1,
+    .words = HU_WORDS_NONE,
+    .shared = HU_SHARED_JSON | HU_SHARED_COLOR | HU_SHARED_STRICT,
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .closer = (const hu_option_help[]){{"strict", "exit with status 1 for a warning, too"}, {NULL, NULL}},
+    .options_size = sizeof(options),
+    .excludes = (const hu_option_pair[]){{"job", "prolog"}, {NULL, NULL}},
+    .lists = (const hu_listing[]){{.offset = AT(list), .write = write_list, .write_json = hu_checks_write_json}, {0, NULL}},
+    .run = run,
+};
