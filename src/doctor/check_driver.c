@@ -162,10 +162,6 @@ static void look_at_library(hu_doctor *d, const hu_check *check)
                       "NVML does not start: the library is not of the module's version%s%s", *module ? ", " : "", module);
     else if (n_same || (f->is_known && f->code == 0))
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "module and libraries are %s", *module ? module : f->driver);
-    else if (f->is_known && f->code == HU_GPU_NO_ANSWER)
-        hu_doctor_say(d, check, HU_VERDICT_FAILURE, NULL,
-                      "look for XIDs and blocked tasks in dmesg; drain the node and reboot it",
-                      "NVML did not answer within %d s", HU_GPU_ASK_MS / 1000);
     else if (f->is_known)
         hu_gpu_facts_or_say(d, check);
     else
@@ -271,9 +267,7 @@ static void look_at_cuda(hu_doctor *d, const hu_check *check)
     }
     if (r.version < 0 || cuda < 0) {
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL,
-                      cuda < 0 ? "which CUDA driver %s supports is not known"
-                               : "driver %s is there; found no CUDA runtime in PATH's Python and /usr/local/cuda",
-                      driver);
+                      cuda < 0 ? "which CUDA the driver supports is not known" : "no CUDA runtime found");
         return;
     }
     hu_cuda_text(r.version, r_text);
@@ -335,13 +329,12 @@ static int look_at_node(hu_doctor *d, const hu_check *check, const char *path, h
         return 0;
     if (strcmp(fact, "absent") == 0) {
         if (if_absent != HU_VERDICT_NONE)
-            hu_doctor_say(d, check, if_absent, path, absent_fix, "%s is not there", path);
+            hu_doctor_say(d, check, if_absent, path, absent_fix, "is not there");
         return if_absent != HU_VERDICT_NONE;
     }
     if (is_open_to_us(fact))
         return 0;
-    hu_doctor_say(d, check, HU_VERDICT_FAILURE, path, closed_fix, "%s may not be read and written by this user: %s", path,
-                  fact);
+    hu_doctor_say(d, check, HU_VERDICT_FAILURE, path, closed_fix, "this user may not read and write it: %s", fact);
     return 1;
 }
 

@@ -17,7 +17,7 @@
 #include "doctor/doctor.h"
 
 enum { HU_GPU_FACT_TEXT = 96, HU_GPU_FACT_PIDS = 32, HU_GPU_NO_FACT = INT32_MIN };
-enum { HU_GPU_NO_ANSWER = -3, HU_GPU_ASK_MS = 15000, HU_GPU_LOOK_MS = 20000 };
+enum { HU_GPU_NO_ANSWER = -3, HU_GPU_ASK_MS = 20000, HU_GPU_LOOK_MS = 25000 };
 
 /* N(name): numbers, in the driver's own units. */
 /* clang-format off */
