@@ -44,14 +44,13 @@ static size_t look_at_architectures(hu_doctor *d, const hu_check *check, const h
             if (torch->cuda < architectures[k].first) {
                 n_said++;
                 hu_doctor_say(
-                    d, check, HU_VERDICT_FAILURE, hu_doctor_format(d, "GPU %zu", i),
+                    d, check, has_no_ptx(torch) ? HU_VERDICT_FAILURE : HU_VERDICT_WARNING, hu_doctor_format(d, "GPU %zu", i),
                     hu_doctor_format(d, "install a build for CUDA %s or later", hu_cuda_text(architectures[k].first, first)),
                     "PyTorch %s was built with CUDA %s, which makes no code for compute capability %d.%d", torch->version,
                     hu_cuda_text(torch->cuda, text), capability / 10, capability % 10);
             } else if (is_gone(capability, torch->cuda, architectures[k].gone)) {
                 n_said++;
-                hu_doctor_say(d, check, has_no_ptx(torch) ? HU_VERDICT_FAILURE : HU_VERDICT_WARNING,
-                              hu_doctor_format(d, "GPU %zu", i),
+                hu_doctor_say(d, check, HU_VERDICT_FAILURE, hu_doctor_format(d, "GPU %zu", i),
                               hu_doctor_format(d, "install a build for CUDA %d.x", architectures[k].major < 5 ? 11 : 12),
                               "PyTorch %s was built with CUDA %s, which makes no code any more for compute capability %d.%d",
                               torch->version, hu_cuda_text(torch->cuda, text), capability / 10, capability % 10);

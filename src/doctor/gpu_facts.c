@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "doctor/looker.h"
 #include "doctor/pci.h"
 #include "gpu/nvml_fields.h"
 #include "gpu/nvml_setup.h"
@@ -360,6 +361,17 @@ static void begin(hu_gpu_facts *f)
     }
 }
 
+/* For a bundle: keys may come more than once, so each has the rest of its line with it. */
+static void tell_witness(hu_doctor *d, const char *text)
+{
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        hu_str       line = {text, strcspn(text, "\n")};
+        const hu_str key = word(&line);
+
+        hu_doctor_saw(d, HU_SEEN_FACT, hu_doctor_format(d, "%.*s", (int)key.n, key.p), HU_LOOK_OK, line);
+    }
+}
+
 const char *hu_gpu_facts_text(hu_doctor *d)
 {
     static const char *lines; /* of this machine, which stays the same */
@@ -370,8 +382,10 @@ const char *hu_gpu_facts_text(hu_doctor *d)
         hu_doctor_read(d, "/holdup/facts", &text);
         return text;
     }
-    if (!lines)
+    if (!lines) {
         lines = secure_getenv("HOLDUP_NVML") || hu_nvml_has_driver("") ? ask_child() : "";
+        tell_witness(d, lines);
+    }
     return lines;
 }
 
