@@ -158,7 +158,6 @@ static void put_gpu(FILE *out, int gpu, hu_nvml *n, hu_nvml_device *d)
     hu_bus_address(d->bus, bus);
     put_text(out, gpu, "bus", bus);
     put_text(out, gpu, "name", d->name);
-    put_text(out, gpu, "uuid", d->uuid);
     if (d->minor >= 0)
         put(out, gpu, "minor %d", d->minor);
     if (d->memory_bytes > 0 && d->memory_bytes < INT64_MAX)
@@ -310,8 +309,6 @@ static void take_gpu(hu_gpu_facts *f, hu_str key, hu_str value)
         f->n = (size_t)index + 1;
     if (hu_str_equal(name, HU_STR("name")))
         take_text(g->name, sizeof g->name, value);
-    else if (hu_str_equal(name, HU_STR("uuid")))
-        take_text(g->uuid, sizeof g->uuid, value);
     else if (hu_str_equal(name, HU_STR("bus")))
         take_text(g->bus, sizeof g->bus, value);
     else if (hu_str_equal(name, HU_STR("peer"))) {
@@ -361,7 +358,7 @@ static void begin(hu_gpu_facts *f)
     }
 }
 
-/* For a bundle: keys may come more than once, so each has the rest of its line with it. */
+/* For a bundle.  A key that has several values comes once with each. */
 static void tell_witness(hu_doctor *d, const char *text)
 {
     for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {

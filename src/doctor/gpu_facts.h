@@ -6,7 +6,7 @@
  *   nvml 0                    how NVML started: its code, or -1 no library, -2 one that is too old, -3 no answer in time
  *   nvml.driver 580.95.05
  *   nvml.cuda 13000           the CUDA version of the libcuda that a program would load
- *   gpu.0.name NVIDIA H100    also bus (as in /sys), uuid, and the numbers below under their names
+ *   gpu.0.name NVIDIA H100    also bus, as in /sys, and the numbers below under their names
  *   gpu.0.pid 4711            a process that uses it; a line for each
  *   gpu.0.peer 1 0            can it read the memory of GPU 1: HU_PEER_...
  */
@@ -36,7 +36,7 @@ enum { HU_GPU_NO_ANSWER = -3, HU_GPU_ASK_MS = 20000, HU_GPU_LOOK_MS = 25000 };
 /* clang-format on */
 
 typedef struct {
-    char name[HU_GPU_FACT_TEXT], uuid[HU_GPU_FACT_TEXT], bus[32];
+    char name[HU_GPU_FACT_TEXT], bus[32];
 #define N(name) int64_t name;
     HU_GPU_NUMBERS(N) /* HU_GPU_NO_FACT: not known */
 #undef N
