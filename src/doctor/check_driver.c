@@ -272,11 +272,11 @@ static void look_at_cuda(hu_doctor *d, const hu_check *check)
     }
     hu_cuda_text(r.version, r_text);
     hu_doctor_value(d, "cuda.runtime", r_text);
-    if (*other && atoi(other) < atoi(driver))
+    if (*other && (int)strtol(other, NULL, 10) < (int)strtol(driver, NULL, 10))
         hu_doctor_say(d, check, HU_VERDICT_WARNING, NULL, hu_doctor_format(d, "take %s out of LD_LIBRARY_PATH", folder),
                       "LD_LIBRARY_PATH has %s with libcuda of %s, older than driver %s: CUDA ends with error 803", folder,
                       other, driver);
-    else if (*other && atoi(other) > atoi(driver) && has_consumer_gpu(f))
+    else if (*other && (int)strtol(other, NULL, 10) > (int)strtol(driver, NULL, 10) && has_consumer_gpu(f))
         hu_doctor_say(d, check, HU_VERDICT_FAILURE, NULL,
                       hu_doctor_format(d, "take %s out of LD_LIBRARY_PATH; update the driver for CUDA %s", folder, r_text),
                       "LD_LIBRARY_PATH has %s with libcuda of %s on driver %s: GeForce GPUs refuse that (error 804)", folder,

@@ -67,7 +67,7 @@ static bool is_kept_from_us(hu_doctor *d, const char *address)
         return hu_doctor_variable(d, "NVIDIA_VISIBLE_DEVICES") || hu_doctor_exists(d, "/.dockerenv") ||
                hu_doctor_exists(d, "/run/.containerenv") || hu_doctor_variable(d, "KUBERNETES_SERVICE_HOST");
     minor += sizeof "Device Minor:" - 1;
-    fact = hu_fact(d, hu_doctor_format(d, "device:/dev/nvidia%d", atoi(minor)));
+    fact = hu_fact(d, hu_doctor_format(d, "device:/dev/nvidia%d", (int)strtol(minor, NULL, 10)));
     return fact && (strcmp(fact, "absent") == 0 || !strstr(fact, " rw"));
 }
 
@@ -297,7 +297,7 @@ static void look_at_xids(hu_doctor *d, const hu_check *check)
     for (size_t i = 0; i < n; i++) {
         const seen_xid *x = &seen[i];
         const hu_xid   *known = hu_xid_find(x->code);
-        const double    now_s = strtod(up, NULL), ago_s = now_s > x->last_s ? now_s - x->last_s : 0;
+        const double    now_s = (double)strtoll(up, NULL, 10), ago_s = now_s > x->last_s ? now_s - x->last_s : 0;
 
         hu_doctor_say(d, check, verdict_of(f, x, known, ago_s), hu_doctor_format(d, "GPU at %s", x->bus),
                       known ? known->action : NULL, "XID %lu%s%s, %zu time%s since boot, last %s ago (/dev/kmsg)", x->code,
@@ -326,7 +326,7 @@ static void look_at_throttle(hu_doctor *d, const hu_check *check)
     if (!f)
         return;
     hu_doctor_read(d, "/proc/uptime", &up);
-    up_ns = strtod(up, NULL) * 1e9;
+    up_ns = (double)strtoll(up, NULL, 10) * 1e9;
     EACH(f, i, g)
     {
         const struct {
