@@ -313,6 +313,9 @@ class Driver(Node):
         self.assertIn("660 0:110", text)
         self.facts = {"device:/dev/kfd": "c 236:0 660 0:110 rw"}
         self.assertEqual(self.one("gpu-devices")[0], "ok")
+        self.put(f"{PORT.format(0)}/{BUS[0]}/drm/renderD129/dev", "226:129")
+        self.facts["device:/dev/dri/renderD129"] = "c 226:129 660 0:110 --"
+        self.assertEqual([(v, s) for v, s, _ in self.answers("gpu-devices")], [("failure", "/dev/dri/renderD129")])
         for i, bus in enumerate(BUS):     # pictures only: the graphics of a CPU
             self.put(f"{PORT.format(i)}/{bus}/vendor", "0x8086")
             self.put(f"{PORT.format(i)}/{bus}/class", "0x030000")
@@ -343,10 +346,27 @@ class Driver(Node):
         self.put(".dockerenv")
         self.assertEqual(self.one("gpu-devices")[0], "failure")
         self.facts["device:/dev/nvidia-uvm"] = "c 510:0 666 0:0 rw"
+        (self.root / ".dockerenv").unlink()
         self.facts["device:/dev/nvidiactl"], self.facts["nvml"] = "absent", 9
         self.assertEqual(self.one("gpu-devices")[0], "failure")
         self.facts = {"nvml": 0}
         self.assertEqual(self.one("gpu-devices")[0], "not checked")
+
+    def test_container_without_a_gpu(self) -> None:
+        """Of a node that has some: nobody asked for one, until a variable says so."""
+        self.put(".dockerenv")
+        self.facts, self.gpus = {"nvml": -1, **{f"device:/dev/{n}": "absent" for n in ("nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1")}}, []
+        self.assertEqual(self.bad(), {"driver-libraries": "note", "gpu-devices": "note"})
+        self.variables["NVIDIA_VISIBLE_DEVICES"] = "all"
+        self.assertEqual(self.bad()["gpu-devices"], "failure")
+
+    def test_nvml_does_not_start(self) -> None:
+        """As nvidia-smi fails: that is one failure, and the other checks are not checked."""
+        for code, words in ((999, "unknown error"), (17, "blocked by the operating system or a control group"), (9, "driver not loaded")):
+            self.facts["nvml"], self.gpus = code, []
+            self.assertEqual(self.bad(), {"gpu-count": "failure"})
+            self.assertIn(words, self.one("gpu-count")[1])
+            self.assertEqual({c["verdict"] for c in self.ask("--only", "gpu")["checks"]}, {"failure", "not checked", "ok"})
 
 
 class Gpus(Node):

@@ -15,6 +15,7 @@
 #include "gpu/nvml_setup.h"
 #include "gpu/xid.h"
 
+enum { MISMATCH = 18 }; /* of library and driver: driver-libraries says so */
 enum { MARGIN_CELSIUS = 5, DAY_S = 86400, GPUS_OF_LOG = 64, RECENT_DAYS = 1 };
 static const double HELD_SHARE = 0.05, HELD_NOTED = 0.001;
 
@@ -88,6 +89,14 @@ static void look_at_count(hu_doctor *d, const hu_check *check)
     const hu_bus_gpu   *gpus = hu_bus_gpus(d, &n);
     const bool          is_limited = is_in_job(d);
 
+    if (f->is_known && f->code > 0 && f->code != MISMATCH && hu_doctor_exists(d, "/proc/driver/nvidia/version")) {
+        hu_doctor_say(
+            d, check, HU_VERDICT_FAILURE, NULL,
+            "in a container, start it anew: its control group lost the devices, as after systemctl daemon-reload; on a "
+            "node, dmesg | grep NVRM says why",
+            "the driver is loaded, and NVML does not start: %s", hu_nvml_words(f->code));
+        return;
+    }
     if (!f->is_known || f->code != 0) {
         hu_gpu_facts_or_say(d, check);
         return;
