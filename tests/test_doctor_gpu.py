@@ -491,6 +491,8 @@ class Links(Node):
         verdict, text = self.one("iommu")
         self.assertEqual(verdict, "warning")
         self.assertIn("/sys/kernel/iommu_groups/7/type is DMA-FQ", text)
+        (self.root / "sys/kernel/iommu_groups/7/type").unlink()
+        self.assertEqual(self.one("iommu"), ("not checked", "cannot read /sys/kernel/iommu_groups/*/type"))
         self.put("proc/cpuinfo", GUEST)
         self.assertEqual(self.one("iommu")[0], "does not apply")
         self.put("proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\n")     # Arm's SMMU translates by design

@@ -249,7 +249,7 @@ static void look_at_acs(hu_doctor *d, const hu_check *check)
 static void look_at_iommu(hu_doctor *d, const hu_check *check)
 {
     const hu_bus_gpu *gpus;
-    size_t            n, n_translated = 0, n_known = 0, n_work = 0, n_nics = 0;
+    size_t            n, n_translated = 0, n_groups = 0, n_known = 0, n_work = 0, n_nics = 0;
     const char       *first = "", *cpus, *line, *const * names;
 
     if (!has_gpus(d, check, &gpus, &n))
@@ -267,6 +267,7 @@ static void look_at_iommu(hu_doctor *d, const hu_check *check)
         n_work++;
         if (hu_doctor_link(d, hu_doctor_format(d, "%s/iommu_group", gpus[i].folder), &group) != HU_LOOK_OK)
             continue;
+        n_groups++;
         group = strrchr(group, '/') ? strrchr(group, '/') + 1 : group;
         path = hu_doctor_format(d, "/sys/kernel/iommu_groups/%s/type", group);
         n_known += hu_doctor_read(d, path, &type) == HU_LOOK_OK;
@@ -279,6 +280,8 @@ static void look_at_iommu(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, n_work > 1 || n_nics ? HU_VERDICT_WARNING : HU_VERDICT_NOTE, NULL, NULL,
                       "the IOMMU translates DMA of %zu of %zu GPUs (%s)%s", n_translated, n_work, first,
                       strstr(line, "iommu=pt") ? ", though /proc/cmdline has iommu=pt" : "");
+    else if (n_known < n_groups)
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "cannot read /sys/kernel/iommu_groups/*/type");
     else
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL,
                       n_known ? "DMA of GPUs passes through the IOMMU untranslated" : "GPUs are behind no IOMMU");
