@@ -12,7 +12,7 @@ import unittest
 from typing import Any
 
 from tests.cuda import driver
-from tests.program import EXE, ROOT, skip_loudly
+from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
 
 TOPICS = ("driver", "gpu", "links", "environment", "libraries")
 VERSION = "NVRM version: NVIDIA UNIX {} Kernel Module{}  {}  Release Build  (dvs)\nGCC version:  gcc version 12.3.0\n"
@@ -654,6 +654,24 @@ class Nvml(unittest.TestCase):
         found = self.ask("gpus 2\nhang nvmlDeviceGetName\n", "gpu", "driver")
         others = ("gpu-xid", "gpu-driver", "gpu-devices")     # these know without it
         self.assertEqual({tuple(a) for k, v in found.items() for a in v if k not in others}, {("not checked", None, "the NVIDIA driver does not answer")})
+
+    def test_a_real_pytorch(self) -> None:
+        """What is read of its files is what it says of itself."""
+        python = torch_or_skip(self)
+        said = json.loads(subprocess.run([python, "-c", "import importlib.metadata as m, json, torch; v = lambda n: next((d.version for d in m.distributions() "
+                                          "if d.metadata['Name'].startswith(n)), None); print(json.dumps([torch.__version__, torch.version.cuda, v('nvidia-nccl'), v('nvidia-cudnn')]))"],
+                                         check=True, capture_output=True).stdout)
+        (self.folder / "scene").write_text("driver 535.1\nvalue nvmlSystemGetCudaDriverVersion_v2 12020\n")
+        environment = {"PATH": f"{pathlib.Path(python).parent}:/usr/bin:/bin", "HOLDUP_NVML": str(self.library), "NVML_SCENARIO": str(self.folder / "scene")}
+        done = subprocess.run([EXE, "doctor", "--json", "--only", "cuda-driver", "--only", "libraries"], capture_output=True, check=False, cwd=ROOT, env=environment)
+        found = json.loads(done.stdout)
+        values = found["values"]
+        self.assertEqual([values.get(k) for k in ("torch.version", "nccl.version", "cudnn.version")], [said[0], *said[2:]])
+        answer, = found["checks"][0]["answers"]
+        if said[1] and not said[1].startswith("12."):     # not a build for CPUs, and newer than the driver of the scene
+            self.assertEqual(values["cuda.runtime"], said[1])
+            self.assertEqual(answer["verdict"], "failure")
+            self.assertIn(f"PyTorch {said[0]} needs CUDA {said[1]}", answer["evidence"])
 
     def test_library_that_crashes(self) -> None:
         source = self.folder / "crash.c"
