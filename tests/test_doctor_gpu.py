@@ -145,7 +145,8 @@ class Well(Node):
     def test_values_to_compare(self) -> None:
         values = self.ask()["values"]
         for key, value in {"driver.version": DRIVER, "driver.cuda": "13.0", "cuda.runtime": "13.0", "torch.version": "2.9.0+cu130", "nccl.version": "2.27.7",
-                           "gpus": "2", "gpu.1.name": GPU["name"], "gpu.0.power_limit_w": "700", "gpu.0.ecc": "on", "gpu.1.nvlinks": "18", "gpu.0.pcie_width": "16"}.items():
+                           "gpus": "2", "gpu.1.name": GPU["name"], "gpu.0.power_limit_w": "700", "gpu.0.ecc": "on", "gpu.1.nvlinks": "18", "gpu.0.pcie_width": "16",
+                           "gpu.0.max_mhz": "1980"}.items():
             self.assertEqual(values.get(key), value, key)
 
     def test_a_node_without_gpus(self) -> None:

@@ -72,6 +72,14 @@ static bool is_kept_from_us(hu_doctor *d, const char *address)
     return fact && (strcmp(fact, "absent") == 0 || !strstr(fact, " rw"));
 }
 
+/* What should be the same on nodes of the same kind. */
+static void tell_values(hu_doctor *d, size_t i, const hu_gpu_fact *g)
+{
+    hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.name", i), g->name);
+    if (g->clock_most > 0)
+        hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.max_mhz", i), hu_doctor_format(d, "%" PRId64, g->clock_most));
+}
+
 /* Then a control group may hide GPUs.  SLURM's prolog has its job's number, and sees them all. */
 static bool is_in_job(hu_doctor *d)
 {
@@ -110,7 +118,7 @@ static void look_at_count(hu_doctor *d, const hu_check *check)
                           hu_nvml_words((int)g->error));
         } else if (g->is_there) {
             n_ok++;
-            hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.name", i), g->name);
+            tell_values(d, i, g);
         }
     }
     for (size_t i = 0; i < n; i++) {
