@@ -29,7 +29,7 @@ typedef struct {
     const char *listen[LISTEN_MOST];
     size_t      n_listen;
     bool        once, no_users;
-    const char *library, *root, *kubelet, *job_dir, *web_config, *textfile, *jsonl;
+    const char *library, *root, *kubelet, *job_dir, *job_socket, *web_config, *textfile, *jsonl;
     const char *scenario; /* of --demo */
     int         names;    /* hu_text_names */
     int64_t     period_ns, jsonl_bytes;
@@ -114,6 +114,10 @@ static const hu_option rows[] = {
     {"job-dir", 0, HU_OPTION_TEXT, "DIR",
      "read which job owns a GPU from files of DIR, as dcgm-exporter does (default: /run/holdup/jobs)", AT(job_dir),
      .heading = "sample", .value = HU_VALUE_FOLDER},
+    {"job-socket", 0, HU_OPTION_TEXT, "PATH",
+     "take what running jobs tell of their steps from this socket (default: /run/holdup/job.sock, of a user "
+     "$XDG_RUNTIME_DIR/holdup/job.sock); off: from none",
+     AT(job_socket), .heading = "sample", .value = HU_VALUE_PATH},
     {"kubelet-socket", 0, HU_OPTION_TEXT, "PATH", "ask this socket which pods own GPUs (default: the kubelet's)",
      AT(kubelet), .heading = "sample", .value = HU_VALUE_PATH},
     {"nvml", 0, HU_OPTION_TEXT, "FILE", "use this libnvidia-ml.so.1 (default: the driver's)", AT(library),
@@ -288,6 +292,7 @@ static int run(hu_cli_call *call)
                              .library = o->library,
                              .kubelet = o->kubelet,
                              .job_dir = o->job_dir,
+                             .job_socket = o->once ? "off" : o->job_socket, /* nobody has sent to one that is new */
                              .no_users = o->no_users,
                              .scenario = o->scenario,
                              .period_ns = o->period_ns,
@@ -316,8 +321,8 @@ static int run(hu_cli_call *call)
 }
 
 static const hu_option_help closer[] = {{"json", "with --once: write lines of JSON, as --jsonl does"}, {NULL, NULL}};
-static const hu_option_pair excludes[] = {
-    {"once", "listen"}, {"once", "textfile"}, {"once", "jsonl"}, {"once", "web-config"}, {NULL, NULL}};
+static const hu_option_pair excludes[] = {{"once", "listen"},     {"once", "textfile"},   {"once", "jsonl"},
+                                          {"once", "web-config"}, {"once", "job-socket"}, {NULL, NULL}};
 static const hu_option_pair requires[] = {{"json", "once"}, {"jsonl-size", "jsonl"}, {NULL, NULL}};
 
 const hu_command hu_command_monitor = {

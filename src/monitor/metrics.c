@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "protocol/live.h"
+
 const hu_metric_row hu_metric_rows[HU_METRIC_COUNT] = {
 #define M(id, name, type, unit, labels, help) {name, HU_METRIC_##type, unit, labels, help},
     HU_METRICS(M)
@@ -28,6 +30,17 @@ const char *hu_metric_label(hu_metric m, size_t i, size_t *n)
         key += strcspn(key, ",") + 1;
     *n = strcspn(key, ",");
     return key;
+}
+
+/* All histograms are of step times, in the buckets in which the jobs count them. */
+const double *hu_metric_limits(hu_metric m, size_t *n)
+{
+#define U(us) (us) / 1e6,
+    static const double limits[] = {HU_LIVE_LIMITS_US(U)};
+#undef U
+
+    *n = hu_metric_rows[m].type == HU_METRIC_HISTOGRAM ? sizeof limits / sizeof *limits : 0;
+    return limits;
 }
 
 hu_metric hu_metric_find(const char *name, size_t n)

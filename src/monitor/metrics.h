@@ -14,6 +14,7 @@
 #include "monitor/metrics_gpu_other.h"
 #include "monitor/metrics_host.h"
 #include "monitor/metrics_job.h"
+#include "monitor/metrics_live.h"
 #include "monitor/metrics_self.h"
 
 #define HU_METRICS(M)       \
@@ -21,6 +22,7 @@
     HU_METRICS_GPU_OTHER(M) \
     HU_METRICS_HOST(M)      \
     HU_METRICS_JOB(M)       \
+    HU_METRICS_LIVE(M)      \
     HU_METRICS_SELF(M)
 
 typedef enum {
@@ -30,9 +32,9 @@ typedef enum {
         HU_METRIC_COUNT
 } hu_metric;
 
-typedef enum { HU_METRIC_GAUGE, HU_METRIC_COUNTER, HU_METRIC_INFO } hu_metric_type;
+typedef enum { HU_METRIC_GAUGE, HU_METRIC_COUNTER, HU_METRIC_INFO, HU_METRIC_HISTOGRAM } hu_metric_type;
 
-enum { HU_METRIC_LABELS_MOST = 16 };
+enum { HU_METRIC_LABELS_MOST = 16, HU_METRIC_LIMITS_MOST = 32 };
 
 typedef struct {
     const char    *name;
@@ -47,6 +49,9 @@ extern const hu_metric_row hu_metric_rows[HU_METRIC_COUNT];
 /* How many labels it has, and one of their keys: its length goes to *n. */
 size_t      hu_metric_labels(hu_metric m);
 const char *hu_metric_label(hu_metric m, size_t i, size_t *n);
+
+/* Upper limits of the buckets of a histogram, rising; the one that holds all is not among them.  None for other types. */
+const double *hu_metric_limits(hu_metric m, size_t *n);
 
 /* The one of that name; HU_METRIC_COUNT: there is none. */
 hu_metric hu_metric_find(const char *name, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * readings.c - rows: metric (2 bytes), label values (1), value (8), then each label value with a NUL behind it.
+ * readings.c - rows: metric (2 bytes), label values (1), value (8), then each label value with a NUL behind it, and the
+ * counts of a histogram (8 each).
  *
  * Both ends are this program, but the one that reads checks all the same: the other one may have been killed while it wrote.
  */
@@ -59,11 +60,21 @@ static size_t copy_text(unsigned char *to, const char *from, size_t n)
     return (size_t)(at - (char *)to);
 }
 
-void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *const *values, size_t n)
+/* Buckets of a histogram, the one above all limits included. */
+static size_t counts_of(hu_metric m)
+{
+    size_t n;
+
+    hu_metric_limits(m, &n);
+    return n ? n + 1 : 0;
+}
+
+static void put(hu_readings *r, hu_metric m, double value, const uint64_t *counts, const char *const *values, size_t n)
 {
     const uint16_t metric = (uint16_t)m;
+    const size_t   of_counts = counts ? counts_of(m) * sizeof *counts : 0;
     unsigned char *at;
-    size_t         bytes = ROW_HEAD;
+    size_t         bytes = ROW_HEAD + of_counts;
 
     assert(n == hu_metric_labels(m));
     if (!isfinite(value))
@@ -84,8 +95,24 @@ void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *cons
             at += copy_text(at, values[i], kept(values[i]));
         *at++ = '\0';
     }
+    if (of_counts)
+        memcpy(at, counts, of_counts);
+    at += of_counts;
     r->head.bytes = (uint32_t)(at - r->rows);
     r->head.n++;
+}
+
+void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *const *values, size_t n)
+{
+    assert(counts_of(m) == 0);
+    put(r, m, value, NULL, values, n);
+}
+
+void hu_readings_put_histogram(hu_readings *r, hu_metric m, double sum, const uint64_t *counts, const char *const *values,
+                               size_t n)
+{
+    assert(counts_of(m) != 0);
+    put(r, m, sum, counts, values, n);
 }
 
 void hu_put_problem(hu_readings *r, const char *source, const char *what, const char *fix)
@@ -141,6 +168,19 @@ bool hu_readings_next(const hu_readings *r, size_t *at, hu_reading *out)
         out->label[k] = (const char *)r->rows + i;
         i = (size_t)(end - r->rows) + 1;
     }
+    out->n_counts = counts_of(out->metric);
+    out->counts = r->rows + i;
+    if (r->head.bytes - i < out->n_counts * sizeof(uint64_t))
+        return false;
+    i += out->n_counts * sizeof(uint64_t);
     *at = i;
     return true;
+}
+
+uint64_t hu_reading_count(const hu_reading *r, size_t bucket)
+{
+    uint64_t count;
+
+    memcpy(&count, (const char *)r->counts + bucket * sizeof count, sizeof count);
+    return count;
 }

@@ -28,7 +28,7 @@ typedef struct {
     int64_t  cpu_ns;      /* of the process that sampled, since it started */
 } hu_readings_head;
 
-enum { HU_READINGS_MAGIC = 0x55485231, HU_READINGS_MOST = 4 << 20, HU_READING_VALUE_MOST = 256 };
+enum { HU_READINGS_MAGIC = 0x55485231, HU_READINGS_MOST = 8 << 20, HU_READING_VALUE_MOST = 256 };
 
 typedef struct {
     hu_readings_head head;
@@ -50,6 +50,11 @@ void hu_readings_put(hu_readings *r, hu_metric m, double value, const char *cons
                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 #define hu_put_plain(r, m, value) hu_readings_put((r), (m), (value), NULL, 0)
 
+/* The same for a histogram: the sum of what was observed, and how much fell into each bucket alone (hu_metric_limits, and
+   one for what is above all of them). */
+void hu_readings_put_histogram(hu_readings *r, hu_metric m, double sum, const uint64_t *counts, const char *const *values,
+                               size_t n);
+
 /* Why a source cannot sample something, as HU_METRIC_PROBLEM: `what` is wrong; `fix`: what to do. */
 void hu_put_problem(hu_readings *r, const char *source, const char *what, const char *fix);
 
@@ -62,10 +67,15 @@ void hu_readings_free(hu_readings *r);
 
 typedef struct {
     hu_metric   metric;
-    double      value;
-    size_t      n; /* label values */
+    double      value; /* of a histogram: the sum */
+    size_t      n;     /* label values */
     const char *label[HU_METRIC_LABELS_MOST];
+    size_t      n_counts; /* buckets of a histogram, else 0 */
+    const void *counts;   /* not aligned: hu_reading_count */
 } hu_reading;
+
+/* What fell into a bucket alone. */
+uint64_t hu_reading_count(const hu_reading *r, size_t bucket);
 
 /* The row at *at, which moves behind it; false at the end, and at a row that is none. */
 bool hu_readings_next(const hu_readings *r, size_t *at, hu_reading *out);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -40,7 +41,7 @@ typedef struct {
 
 const char *hu_sampler_name(hu_sampler which)
 {
-    static const char *const names[HU_SAMPLERS] = {"gpu", "host", "jobs"};
+    static const char *const names[HU_SAMPLERS] = {"gpu", "host", "jobs", "live"};
 
     return names[which];
 }
@@ -185,6 +186,7 @@ bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sam
 {
     const pid_t parent = getpid();
     bool        has_any = false;
+    char        name[16]; /* of the kernel */
     sigset_t    none;
     int         ends[2];
 
@@ -201,9 +203,8 @@ bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sam
     if (out->pid == 0) {
         sigemptyset(&none);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_NAME, which == HU_SAMPLER_GPU    ? "holdup-gpu"
-                           : which == HU_SAMPLER_HOST ? "holdup-host"
-                                                      : "holdup-jobs");
+        snprintf(name, sizeof name, "holdup-%s", hu_sampler_name(which));
+        prctl(PR_SET_NAME, name);
         if (getppid() != parent)
             _exit(0);
         signal(SIGINT, SIG_IGN); /* of a terminal: the parent ends us */

@@ -17,6 +17,7 @@ extern const hu_source hu_source_intel;
 extern const hu_source hu_source_nvidia;
 extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs;
 extern const hu_source hu_source_jobs;
+extern const hu_source hu_source_live;
 
 /* clang-format off */
 const hu_source *const hu_sources[] = {
@@ -36,6 +37,7 @@ const hu_source *const hu_sources[] = {
     &hu_source_demo_gpu,
     &hu_source_demo_jobs,
     &hu_source_jobs,
+    &hu_source_live,
     NULL,
 };
 /* clang-format on */

@@ -6,6 +6,8 @@
  */
 #include "monitor/serve/exposition.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,18 +28,51 @@ const char *hu_text_type(hu_text_format format)
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static void put_series(hu_text *t, const hu_reading *r)
+/* One line; `suffix` and the last label are those of a histogram's, and NULL of others. */
+static void put_line(hu_text *t, const hu_reading *r, const char *suffix, const char *limit, double value)
 {
     const char *separator = "{";
 
     hu_text_word(t, hu_metric_rows[r->metric].name);
+    if (suffix)
+        hu_text_word(t, suffix);
     for (size_t i = 0; i < r->n; i++) {
         size_t      n;
         const char *key = hu_metric_label(r->metric, i, &n);
 
         hu_text_label(t, &separator, key, n, r->label[i]);
     }
-    hu_text_value(t, separator, r->value);
+    if (limit)
+        hu_text_label(t, &separator, "le", 2, limit);
+    hu_text_value(t, separator, value);
+}
+
+/* Buckets are added up in the text: each holds all that is not above its limit. */
+static void put_histogram(hu_text *t, const hu_reading *r, hu_text_format format)
+{
+    size_t        n;
+    const double *limits = hu_metric_limits(r->metric, &n);
+    uint64_t      sum = 0;
+
+    for (size_t i = 0; i < r->n_counts; i++) {
+        char limit[32] = "+Inf";
+
+        sum += hu_reading_count(r, i);
+        if (i < n) /* OpenMetrics writes whole limits with a point, as clients of Prometheus do */
+            snprintf(limit, sizeof limit, format == HU_TEXT_OPENMETRICS && limits[i] == floor(limits[i]) ? "%g.0" : "%g",
+                     limits[i]);
+        put_line(t, r, "_bucket", limit, (double)sum);
+    }
+    put_line(t, r, "_sum", NULL, r->value);
+    put_line(t, r, "_count", NULL, (double)sum);
+}
+
+static void put_series(hu_text *t, const hu_reading *r, hu_text_format format)
+{
+    if (r->n_counts)
+        put_histogram(t, r, format);
+    else
+        put_line(t, r, NULL, NULL, r->value);
 }
 
 static void put_about(hu_text *t, const char *what, const char *name, size_t n)
@@ -49,11 +84,13 @@ static void put_about(hu_text *t, const char *what, const char *name, size_t n)
 
 static void put_family(hu_text *t, hu_metric m, hu_text_format format)
 {
-    static const char *const types[] = {
-        [HU_METRIC_GAUGE] = "gauge", [HU_METRIC_COUNTER] = "counter", [HU_METRIC_INFO] = "info"};
-    const hu_metric_row *row = &hu_metric_rows[m];
-    const bool           is_open = format == HU_TEXT_OPENMETRICS;
-    size_t               n = strlen(row->name);
+    static const char *const types[] = {[HU_METRIC_GAUGE] = "gauge",
+                                        [HU_METRIC_COUNTER] = "counter",
+                                        [HU_METRIC_INFO] = "info",
+                                        [HU_METRIC_HISTOGRAM] = "histogram"};
+    const hu_metric_row     *row = &hu_metric_rows[m];
+    const bool               is_open = format == HU_TEXT_OPENMETRICS;
+    size_t                   n = strlen(row->name);
 
     /* OpenMetrics knows these by the name without its suffix */
     if (is_open && row->type == HU_METRIC_COUNTER)
@@ -78,7 +115,7 @@ static bool is_left_out(const hu_reading *r, const hu_text_how *how)
 {
     const hu_metric_row *row = &hu_metric_rows[r->metric];
 
-    return (row->type == HU_METRIC_COUNTER && r->value < 0) ||
+    return ((row->type == HU_METRIC_COUNTER || row->type == HU_METRIC_HISTOGRAM) && r->value < 0) ||
            (how->is_guest && hu_str_starts(hu_str_of(row->name), HU_STR("process_")));
 }
 
@@ -154,7 +191,7 @@ hu_text *hu_text_of(const hu_held *held, size_t n, const hu_text_how *how)
         if (g.at[i].metric != family)
             put_family(t, g.at[i].metric, how->format);
         family = g.at[i].metric;
-        put_series(t, &g.at[i]);
+        put_series(t, &g.at[i], how->format);
     }
     if (!g.has_failed && how->names != HU_NAMES_OWN)
         hu_dcgm_write(t, g.at, g.n, how->format == HU_TEXT_OPENMETRICS);

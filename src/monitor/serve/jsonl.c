@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_MOST = 128 };
+
 static void put_string(hu_text *t, const char *s, size_t n)
 {
     hu_text_word(t, "\"");
@@ -33,11 +35,13 @@ static void put_member(hu_text *t, const char *key, const char *value)
     put_string(t, value, strlen(value));
 }
 
-static void put_metric(hu_text *t, const hu_reading *r)
+static void put_one(hu_text *t, const hu_reading *r, const char *suffix, double value)
 {
     bool is_first = true;
+    char name[NAME_MOST];
 
-    put_member(t, "{\"name\":", hu_metric_rows[r->metric].name);
+    snprintf(name, sizeof name, "%s%s", hu_metric_rows[r->metric].name, suffix);
+    put_member(t, "{\"name\":", name);
     hu_text_word(t, ",\"labels\":{");
     for (size_t i = 0; i < r->n; i++) {
         size_t      n;
@@ -52,8 +56,24 @@ static void put_metric(hu_text *t, const hu_reading *r)
         put_member(t, ":", r->label[i]);
     }
     hu_text_word(t, "},\"value\":");
-    hu_text_number(t, r->value);
+    hu_text_number(t, value);
     hu_text_word(t, "}");
+}
+
+/* A histogram is told by its sum and its count: its buckets each second would be most of the log. */
+static void put_metric(hu_text *t, const hu_reading *r)
+{
+    uint64_t count = 0;
+
+    if (r->n_counts == 0) {
+        put_one(t, r, "", r->value);
+        return;
+    }
+    for (size_t i = 0; i < r->n_counts; i++)
+        count += hu_reading_count(r, i);
+    put_one(t, r, "_sum", r->value);
+    hu_text_word(t, ",");
+    put_one(t, r, "_count", (double)count);
 }
 
 void hu_jsonl_put(hu_text *t, const hu_held *held, const char *host)
