@@ -15,6 +15,7 @@ from tests.nsight import Export, gid  # noqa: E402
 from tests import ncu_report as ncu  # noqa: E402
 from tests import nsys_text as ns  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
+from tests import live_sender as live  # noqa: E402
 
 EVENTS = {
     "op": '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":10.125,"dur":5.5,"args":{"External id":3,'
@@ -236,6 +237,27 @@ def node() -> dict[str, bytes]:
     return {"table": b"\0" + bytes(table), "fdinfo": b"\1" + texts[0].encode()} | {f"file_{k}": bytes([k]) + v.encode() for k, v in files.items()}
 
 
+def lives() -> dict[str, bytes]:
+    """Datagrams of jobs (fuzz_live.c): each behind its length, its sender and quarters of a second since the last one."""
+    def told(sender: int, quarters: int, datagram: bytes) -> bytes:
+        return struct.pack("<HBB", len(datagram), sender, quarters) + datagram
+
+    def process(pid: int, rank: int, world: int) -> live.Process:
+        return live.Process(pid, rank=rank, world=world, job_id="7", began=pid + 1, clock=lambda: 1795473876 * live.NS)
+
+    ranks, text, hang = [process(10, 0, 2), process(11, 1, 2)], b"", process(12, -1, -1)
+    for turn in range(4):
+        for i, p in enumerate(ranks):
+            p.step(0.5, data_loading=0.1, communication=0.3 if i else 0.1, forward=0.1)
+            text += told(9, 2, p.bytes(is_over=turn == 3))
+    hang.step(0.25, data_loading=0.1)
+    one = told(1, 1, hang.bytes())
+    hang.step(0.25, checkpoint=0.1)
+    hang.step_since_ns, hang.now, hang.now_since_ns = hang.clock(), "communication", hang.clock() + 1
+    return {"one": one, "hang": one + told(1, 2, hang.bytes()) + told(1, 255, hang.bytes()), "later": told(1, 1, hang.bytes(version=2, bytes=live.LAYOUT.size + 8) + bytes(8)),
+            "two-ranks": text, "old": one + one}
+
+
 def pods() -> dict[str, bytes]:
     """Answers of a kubelet's pod-resources service, lines of control groups and names of logs (fuzz_pods.c)."""
     def part(number: int, value: bytes | str) -> bytes:
@@ -379,6 +401,9 @@ def main() -> None:
     (HERE / "node").mkdir(parents=True, exist_ok=True)
     for name, data in node().items():
         (HERE / "node" / name).write_bytes(data)
+    (HERE / "live").mkdir(parents=True, exist_ok=True)
+    for name, data in lives().items():
+        (HERE / "live" / name).write_bytes(data)
     (HERE / "pods").mkdir(parents=True, exist_ok=True)
     for name, data in pods().items():
         (HERE / "pods" / name).write_bytes(data)

@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 from tests.program import ROOT
 
@@ -47,6 +48,7 @@ class Process:
     samples: int = 0
     tokens: int = 0
     checkpoints: int = 0
+    clock: Callable[[], int] = time.time_ns
 
     def __post_init__(self) -> None:
         self.began = self.began or began(self.pid)
@@ -58,7 +60,7 @@ class Process:
         self.steps += 1
         self.step_ns += round(seconds * NS)
         self.number = self.steps
-        self.last_step_ns = time.time_ns()
+        self.last_step_ns = self.clock()
         self.histogram[next((i for i, us in enumerate(LIMITS_US) if seconds * 1e6 <= us), len(LIMITS_US))] += 1
         for cause, spent in causes.items():
             self.cause_ns[CAUSES.index(cause.replace("_", "-"))] += round(spent * NS)
@@ -66,10 +68,10 @@ class Process:
     def bytes(self, **changed: object) -> bytes:
         self.sequence += 1
         values = {"magic": MAGIC, "version": 1, "bytes": LAYOUT.size, "job_id": self.job_id.encode(), "step_id": b"", "name": self.name.encode(),
-                  "sequence": self.sequence, "sent_ns": time.time_ns(), "local": -1, **changed}
+                  "sequence": self.sequence, "sent_ns": self.clock(), "local": -1, "is_over": self.is_over, **changed}
         return LAYOUT.pack(values["magic"], values["version"], values["bytes"], self.pid, sum(1 << CAUSES.index(c) for c in self.measured), self.began,
                            values["sequence"], values["sent_ns"], self.rank, values["local"], self.world, -1, values["job_id"], values["step_id"], values["name"],
-                           self.steps, self.step_ns, self.number, self.step_since_ns, self.last_step_ns, CAUSES.index(self.now) + 1 if self.now else 0, self.is_over,
+                           self.steps, self.step_ns, self.number, self.step_since_ns, self.last_step_ns, CAUSES.index(self.now) + 1 if self.now else 0, int(values["is_over"]),
                            self.now_since_ns, self.samples, self.tokens, self.checkpoints, *self.cause_ns, *self.histogram)
 
 

@@ -63,7 +63,8 @@ def parse(text: bytes) -> list[Series]:
                 raise ValueError(f"TYPE of {family} without its HELP")
         else:
             series = _series(line)
-            if series.name != family:
+            parts = [family + end for end in ("_bucket", "_sum", "_count")] if types.get(family) == "histogram" else [family]
+            if series.name not in parts:
                 raise ValueError(f"{series.name} in the family of {family}")
             if types.get(family) == "counter" and not (series.name.endswith("_total") and series.value >= 0):
                 raise ValueError(f"no counter: {line!r}")
