@@ -33,13 +33,17 @@ ALERTS = {
     "idle-allocation": set(),       # 15 minutes of it: tests/test_monitor_rules.py
     "throttled": {"HoldupGpuThermalSlowdown", "HoldupGpuPowerBrake"},
     "xid": {"HoldupGpuLost", "HoldupGpuXidCritical", "HoldupJobGpuUnderused"},
-    "straggler": {"HoldupGpuClocksCapped"},
-    "input-bound": {"HoldupJobGpuUnderused"},
+    "straggler": {"HoldupGpuClocksCapped", "HoldupJobStraggler"},
+    "input-bound": {"HoldupJobGpuUnderused", "HoldupJobInputWait"},
     "mig": set(),
     "kubernetes": set(),
     "ecc": {"HoldupGpuEccUncorrected", "HoldupGpuRowRemapPending", "HoldupGpuRowRemapFailed", "HoldupGpuRecoveryAction", "HoldupGpuXidWarning"},
+    "lost-rank": {"HoldupJobRankLost", "HoldupJobGpuUnderused"},
+    "checkpoint-stall": {"HoldupJobCheckpointStalled"},
+    "regressed": set(),             # half an hour of it: tests/test_monitor_rules.py
 }
-MAY = {"throttled": {"HoldupGpuClocksCapped"}, "straggler": {"HoldupJobGpuUnderused"}}      # true of them, too, for a part of the time
+MAY = {"throttled": {"HoldupGpuClocksCapped"}, "straggler": {"HoldupJobGpuUnderused"}, "xid": {"HoldupJobHangs"}, "lost-rank": {"HoldupJobHangs"},
+       "checkpoint-stall": {"HoldupJobHangs"}, "regressed": {"HoldupJobInputWait", "HoldupJobStepRegressed"}}      # true of them, too, for a part of the time
 OF_THIS_MACHINE = re.compile("^Holdup(Host|JobCpu|JobOut|Infiniband|Samples|Source|Monitor)")       # and of who else wants its processors
 
 
@@ -219,7 +223,7 @@ class Prometheus(unittest.TestCase):
     def test_each_panel_shows_something(self) -> None:
         for board in SPEC:
             for panel, query in panels(board):
-                wanted = [(panel.get("scenario", "training"), "48213", ".*")] + [("training", ".*", "chat-.*")] * (board["name"] == "job" and panel.get("of") != "node")
+                wanted = [(panel.get("scenario", "training"), "48213", ".*")] + [("training", ".*", "chat-.*")] * (board["name"] == "job" and panel.get("of") not in ("node", "steps"))
                 for instance, job, pod in wanted:
                     filled = self.filled(query, instance, job, pod)
                     if panel.get("of") == "node" and not names.of_text(query) <= self.metrics:      # what the node does not have cannot be shown; what it has must be

@@ -15,6 +15,22 @@ RULES = ROOT / "packaging/prometheus/holdup.rules.yml"
 GPU = 'gpu="5",uuid="GPU-5"'
 JOB = 'scheduler="slurm",job_id="7",user="ada",job_name="x"'
 
+LIVE = 'scheduler="slurm",job_id="7",step_id="0",user="ada"'
+OVER_NODES = {"HoldupJobStepRegressed", "HoldupJobInputWait", "HoldupJobHangs"}        # of a job, on whichever nodes it is
+
+
+def steps(values: str, rank: int = 0) -> tuple[str, str]:
+    return f"holdup_job_step_duration_seconds_sum{{{LIVE},rank='{rank}',INSTANCE}}", values
+
+
+def counts(values: str, rank: int = 0) -> tuple[str, str]:
+    return f"holdup_job_step_duration_seconds_count{{{LIVE},rank='{rank}',INSTANCE}}", values
+
+
+def cause(values: str, name: str, rank: int = 0) -> tuple[str, str]:
+    return f"holdup_job_cause_seconds_total{{{LIVE},rank='{rank}',cause='{name}',INSTANCE}}", values
+
+
 # alert: pairs of series and their values where something is wrong, and where all is well or it is a near miss.  30 s lie between two values; the last word is at
 # one hour.  INSTANCE is another node in each half.
 SERIES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
@@ -67,6 +83,20 @@ SERIES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
     "HoldupJobCpuThrottled": ([("holdup_host_cgroup_cpu_periods_total{job_id='7',INSTANCE}", "0+300x120"), ("holdup_host_cgroup_cpu_throttled_periods_total{job_id='7',INSTANCE}", "0+90x120")],
                               [("holdup_host_cgroup_cpu_periods_total{job_id='7',INSTANCE}", "0+300x120"), ("holdup_host_cgroup_cpu_throttled_periods_total{job_id='7',INSTANCE}", "900+3x120")]),
     "HoldupJobOutOfMemory": ([("holdup_host_cgroup_oom_kills_total{job_id='7',INSTANCE}", "0x110 1x10")], [("holdup_host_cgroup_oom_kills_total{job_id='7',INSTANCE}", "3x120")]),
+    "HoldupJobStepRegressed": ([steps("0+30x70 2140+40x49"), counts("0+3x120")], [steps("0+30x70 2131.5+31.5x49"), counts("0+3x120")]),
+    "HoldupJobStraggler": ([row for rank, waits in enumerate((12, 12, 9)) for row in (steps("0+30x120", rank), counts("0+3x120", rank), cause(f"0+{waits}x120", "communication", rank))],
+                           [row for rank, waits in enumerate((12, 12, 11.5)) for row in (steps("0+30x120", rank), counts("0+3x120", rank), cause(f"0+{waits}x120", "communication", rank))]),
+    "HoldupJobInputWait": ([steps("0+30x120"), counts("0+3x120"), cause("0+9x120", "data-loading"), steps("0+30x120", 1), counts("0+3x120", 1)],    # rank 1 does not record it
+                           [steps("0+30x120"), counts("0+3x120"), cause("0+3x120", "data-loading"), cause("0+20x120", "backward")]),
+    "HoldupJobRankLost": ([(f"holdup_job_rank_up{{{LIVE},rank='1',INSTANCE}}", "1x110 0x10"), (f"holdup_job_ranks{{{LIVE},INSTANCE}}", "3x120")],
+                          [(f"holdup_job_rank_up{{{LIVE},rank='1',INSTANCE}}", "1x110 0x10"), (f"holdup_job_ranks{{{LIVE},INSTANCE}}", "3x110 0x10")]),      # all have ended
+    "HoldupJobCheckpointStalled": ([(f"holdup_job_holdup{{{LIVE},cause='checkpoint',INSTANCE}}", "0x90 1x30")],
+                                   [(f"holdup_job_holdup{{{LIVE},cause='checkpoint',INSTANCE}}", "0x100 1x1 0x19"),
+                                    (f"holdup_job_holdup{{{LIVE},cause='communication',INSTANCE}}", "1x120")]),
+    "HoldupJobHangs": ([steps("0+30x60 1800x60"), counts("0+3x60 180x60"), (f"holdup_job_last_step_timestamp_seconds{{{LIVE},rank='0',INSTANCE}}", "0+30x60 1800x60"),
+                        (f"holdup_job_ranks{{{LIVE},INSTANCE}}", "1x120")],
+                       [steps("0+30x120"), counts("0+0.075x120"), (f"holdup_job_last_step_timestamp_seconds{{{LIVE},rank='0',INSTANCE}}", "3250x120"),       # steps of 400 s
+                        (f"holdup_job_ranks{{{LIVE},INSTANCE}}", "1x120")]),
     "HoldupHostCpuPressure": ([("holdup_host_pressure_waiting_seconds_total{resource='cpu',INSTANCE}", "0+24x120")],
                               [("holdup_host_pressure_waiting_seconds_total{resource='cpu',INSTANCE}", "0+9x120")]),
     "HoldupHostMemoryPressure": ([("holdup_host_pressure_stalled_seconds_total{resource='memory',INSTANCE}", "0+6x120")],
@@ -110,7 +140,7 @@ class Rules(unittest.TestCase):
                     "interval": "30s",
                     "input_series": [{"series": s.replace("INSTANCE", 'instance="node"').replace("'", '"'), "values": v} for s, v in series],
                     "promql_expr_test": [{"expr": f'count by (instance) (ALERTS{{alertname="{alert}",alertstate="firing"}})', "eval_time": "1h",
-                                          "exp_samples": [{"labels": '{instance="node"}', "value": 1}] if which == "wrong" else []}]})
+                                          "exp_samples": [{"labels": "{}" if alert in OVER_NODES else '{instance="node"}', "value": 1}] if which == "wrong" else []}]})
         with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
             file = pathlib.Path(folder, "test.yml")
             file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": groups}))        # JSON is YAML
@@ -122,6 +152,21 @@ class Rules(unittest.TestCase):
         test = {"interval": "30s", "input_series": [{"series": s.replace("INSTANCE", 'instance="node"').replace("'", '"'), "values": v} for s, v in wrong],
                 "promql_expr_test": [{"expr": 'ALERTS{alertname="HoldupJobGpuIdle"}', "eval_time": "1h", "exp_samples": [{"value": 1, "labels":
                     'ALERTS{alertname="HoldupJobGpuIdle",alertstate="firing",gpu="5",instance="node",job_id="7",job_name="x",scheduler="slurm",severity="warning",user="ada",uuid="GPU-5"}'}]}]}
+        with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
+            file = pathlib.Path(folder, "test.yml")
+            file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))
+            self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
+
+    def test_the_straggler_of_a_job_is_named_over_nodes(self) -> None:
+        """Four ranks on two nodes; rank 2 is late, and only the others wait."""
+        of = LIVE.replace("'", '"')
+        series = [{"series": s.replace("INSTANCE", f'instance="n{rank // 2}"').replace("'", '"'), "values": v} for rank, waits in enumerate((12, 12, 6, 12))
+                  for s, v in (steps("0+30x120", rank), counts("0+3x120", rank), cause(f"0+{waits}x120", "communication", rank))]
+        test = {"interval": "30s", "input_series": series, "promql_expr_test": [
+            {"expr": "round(job:holdup_straggler:ratio, 0.001)", "eval_time": "1h", "exp_samples": [{"labels": f'{{instance="n1",rank="2",{of}}}', "value": 0.333}]},
+            {"expr": "round(rank:holdup_own_seconds:avg5m, 0.001)", "eval_time": "1h",
+             "exp_samples": [{"labels": f'{{instance="n{rank // 2}",rank="{rank}",{of}}}', "value": 8 if rank == 2 else 6} for rank in range(4)]},
+            {"expr": 'round(job:holdup_cause:ratio5m{cause="communication"}, 0.001)', "eval_time": "1h", "exp_samples": [{"labels": f'{{cause="communication",{of}}}', "value": 0.35}]}]}
         with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
             file = pathlib.Path(folder, "test.yml")
             file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))

@@ -15,7 +15,7 @@ extern const hu_source hu_source_host_pressure;
 extern const hu_source hu_source_infiniband;
 extern const hu_source hu_source_intel;
 extern const hu_source hu_source_nvidia;
-extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs;
+extern const hu_source hu_source_demo_gpu, hu_source_demo_jobs, hu_source_demo_live;
 extern const hu_source hu_source_jobs;
 extern const hu_source hu_source_live;
 
@@ -36,6 +36,7 @@ const hu_source *const hu_sources[] = {
     &hu_source_cgroup_limits,
     &hu_source_demo_gpu,
     &hu_source_demo_jobs,
+    &hu_source_demo_live,
     &hu_source_jobs,
     &hu_source_live,
     NULL,
@@ -49,7 +50,7 @@ size_t hu_sources_count(void)
 
 bool hu_source_is_asked(const hu_source *s, const hu_source_options *options)
 {
-    const bool is_demo = s == &hu_source_demo_gpu || s == &hu_source_demo_jobs;
+    const bool is_demo = s == &hu_source_demo_gpu || s == &hu_source_demo_jobs || s == &hu_source_demo_live;
 
     return options->scenario ? is_demo || s->sampler == HU_SAMPLER_HOST : !is_demo;
 }

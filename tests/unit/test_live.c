@@ -101,8 +101,32 @@ static void window_holds_a_whole_long_step(void **state)
     /* longer than twice the usual one: it counts with what is open, also while no datagram comes */
     w = hu_live_window_of(&h, &d, d.sent_ns + 21 * S);
     assert_true(w.is_late);
-    assert_int_equal(w.step_ns, (60 + 121) * S);
+    assert_int_equal(w.step_ns, 121 * S);
     assert_int_equal(w.cause_ns[HU_LIVE_COMMUNICATION], 121 * S);
+}
+
+static void a_short_hang_counts_beside_steps(void **state)
+{
+    hu_live_history  h = {0};
+    hu_live_datagram d = process(1, 0, 1);
+    hu_live_window   w;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        step(&d, S, HU_LIVE_DATA, S);
+        hu_live_history_add(&h, &d);
+    }
+    d.step_since_ns = d.now_since_ns = d.sent_ns;
+    d.now = HU_LIVE_CHECKPOINT + 1;
+    w = hu_live_window_of(&h, &d, d.sent_ns + 2 * S);
+    assert_false(w.is_late);
+    w = hu_live_window_of(&h, &d, d.sent_ns + 3 * S); /* two seconds of steps, three of a checkpoint */
+    assert_true(w.is_late);
+    assert_int_equal(w.step_ns, 5 * S);
+    assert_int_equal(w.cause_ns[HU_LIVE_CHECKPOINT], 3 * S);
+    w = hu_live_window_of(&h, &d, d.sent_ns + 6 * S);
+    assert_int_equal(w.step_ns, 6 * S);
+    assert_int_equal(w.cause_ns[HU_LIVE_CHECKPOINT], 6 * S);
 }
 
 /* Datagrams come in the middle of steps: what is over of a step is in the totals of causes alone. */
@@ -578,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(window_holds_the_last_five_seconds),
         cmocka_unit_test(window_holds_a_whole_long_step),
+        cmocka_unit_test(a_short_hang_counts_beside_steps),
         cmocka_unit_test(ends_of_a_window_are_exact),
         cmocka_unit_test(nothing_is_known_before_a_whole_step),
         cmocka_unit_test(causes_are_no_more_than_steps),

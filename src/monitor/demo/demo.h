@@ -19,6 +19,8 @@ typedef enum {
     HU_DEMO_SERVING,     /* load that rises and falls */
     HU_DEMO_INPUT_BOUND, /* always a kernel, and none that fills the GPU */
     HU_DEMO_HANGING,     /* waits in a collective for a rank that is gone */
+    HU_DEMO_SAVING,      /* writes a checkpoint that does not end */
+    HU_DEMO_SLOWED,      /* trains, and soon after the demo began waits longer for data in each step */
 } hu_demo_work;
 
 /* What is wrong with it. */
@@ -30,6 +32,7 @@ typedef enum {
     HU_DEMO_LOST,       /* fell off the bus */
     HU_DEMO_ECC,        /* an uncorrectable error; a row waits for a reset */
     HU_DEMO_ROW_FAILED, /* no spare row was left */
+    HU_DEMO_DIED,       /* nothing of the GPU's: the process that used it was killed */
 } hu_demo_fault;
 
 /* Whom a GPU is allocated to; NULL: not known of this kind of scheduler. */
@@ -81,6 +84,18 @@ bool hu_demo_is_divided(const hu_demo_scenario *s, int gpu);
 
 /* Unique names, always the same: of a GPU, or with slice >= 0 of that MIG device. */
 void hu_demo_uuid(int gpu, int slice, char out[HU_DEMO_TEXT]);
+
+/* Seconds of a step of training, at the full clock; a checkpoint is written now and then. */
+#define HU_DEMO_COMPUTE_S          9.4
+#define HU_DEMO_REDUCE_S           1.8
+#define HU_DEMO_DATA_S             0.8
+#define HU_DEMO_SLOW_DATA_S        4.2
+#define HU_DEMO_SLOWED_AT_S        60.0 /* since the demo began */
+#define HU_DEMO_CHECKPOINT_EVERY_S 600.0
+#define HU_DEMO_CHECKPOINT_S       15.0
+
+/* How much longer than at the full clock the slowest rank computes. */
+double hu_demo_slowest(const hu_demo_scenario *s);
 
 typedef struct {
     const char *key, *value;

@@ -10,20 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-#define TICK_S             0.1
-#define COMPUTE_S          9.4 /* of a step, at the full clock */
-#define REDUCE_S           1.8
-#define DATA_S             0.8
-#define CHECKPOINT_EVERY_S 600.0
-#define CHECKPOINT_S       15.0
-#define IDLE_W             72.0
-#define IDLE_HZ            345e6
-#define CLOCK_STEP_HZ      15e6
-#define CAPPED_HZ          1.41e9
-#define HOT_HZ             1.2e9
-#define BRAKED_HZ          990e6
-#define ROOM_C             28.0
-#define HEAT_S             25.0 /* in which the temperature goes most of the way */
+#define TICK_S        0.1
+#define IDLE_W        72.0
+#define IDLE_HZ       345e6
+#define CLOCK_STEP_HZ 15e6
+#define CAPPED_HZ     1.41e9
+#define HOT_HZ        1.2e9
+#define BRAKED_HZ     990e6
+#define ROOM_C        28.0
+#define HEAT_S        25.0 /* in which the temperature goes most of the way */
 
 enum { TICKS_MOST = 600 };
 
@@ -43,15 +38,12 @@ static double share(double x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* How much longer than at the full clock the slowest rank computes. */
-static double slowest(const hu_demo_model *m)
+double hu_demo_slowest(const hu_demo_scenario *s)
 {
-    double most = 1;
-
     for (int i = 0; i < HU_DEMO_GPUS; i++)
-        if (m->scenario->gpu[i].work == HU_DEMO_TRAINING && m->scenario->gpu[i].fault == HU_DEMO_CAPPED)
-            most = HU_DEMO_MOST_SM_HZ / CAPPED_HZ;
-    return most;
+        if (s->gpu[i].work == HU_DEMO_TRAINING && s->gpu[i].fault == HU_DEMO_CAPPED)
+            return HU_DEMO_MOST_SM_HZ / CAPPED_HZ;
+    return 1;
 }
 
 static const hu_demo_activity computing = {1, .94, .42, .52, .46, .2e9, .3e9, 60e9};
@@ -69,14 +61,14 @@ static hu_demo_activity scaled(hu_demo_activity a, double by)
                               a.dram * by, a.pcie_sent * by, a.pcie_received * by, a.nvlink * by};
 }
 
-static hu_demo_activity training(const hu_demo_model *m, bool is_slow, double t)
+static hu_demo_activity training(const hu_demo_model *m, bool is_slow, double data_s, double t)
 {
-    const double most = COMPUTE_S * slowest(m), own = is_slow ? most : COMPUTE_S;
-    const double p = fmod(t, most + REDUCE_S + DATA_S);
+    const double most = HU_DEMO_COMPUTE_S * hu_demo_slowest(m->scenario), own = is_slow ? most : HU_DEMO_COMPUTE_S;
+    const double p = fmod(t, most + HU_DEMO_REDUCE_S + data_s);
 
-    if (fmod(t, CHECKPOINT_EVERY_S) >= CHECKPOINT_EVERY_S - CHECKPOINT_S)
+    if (fmod(t, HU_DEMO_CHECKPOINT_EVERY_S) >= HU_DEMO_CHECKPOINT_EVERY_S - HU_DEMO_CHECKPOINT_S)
         return saving;
-    return p < own ? computing : p < most ? waiting : p < most + REDUCE_S ? reducing : loading;
+    return p < own ? computing : p < most ? waiting : p < most + HU_DEMO_REDUCE_S ? reducing : loading;
 }
 
 static hu_demo_activity activity(const hu_demo_model *m, hu_demo_work work, bool is_slow, unsigned device, double t)
@@ -85,7 +77,11 @@ static hu_demo_activity activity(const hu_demo_model *m, hu_demo_work work, bool
 
     switch (work) {
     case HU_DEMO_TRAINING:
-        return training(m, is_slow, t);
+        return training(m, is_slow, HU_DEMO_DATA_S, t);
+    case HU_DEMO_SLOWED:
+        return training(m, is_slow, t < HU_DEMO_SLOWED_AT_S ? HU_DEMO_DATA_S : HU_DEMO_SLOW_DATA_S, t);
+    case HU_DEMO_SAVING:
+        return saving;
     case HU_DEMO_SERVING:
         return scaled(serving, .6 + .35 * sin(6.283185307179586 * (t / turn_s + .17 * device)));
     case HU_DEMO_INPUT_BOUND:
@@ -142,9 +138,10 @@ static double watts(const hu_demo_activity *a, double clock_hz)
 
 static double memory_used(hu_demo_work work, double total, unsigned device, double t)
 {
-    static const double parts[] = {[HU_DEMO_FREE] = .0065,  [HU_DEMO_IDLE] = .045,       [HU_DEMO_TRAINING] = .91,
-                                   [HU_DEMO_SERVING] = .93, [HU_DEMO_INPUT_BOUND] = .55, [HU_DEMO_HANGING] = .91};
-    const double        moves = work == HU_DEMO_TRAINING ? .004 * device + .01 * sin(t / 40 + device) : 0;
+    static const double parts[] = {
+        [HU_DEMO_FREE] = .0065,      [HU_DEMO_IDLE] = .045,   [HU_DEMO_TRAINING] = .91, [HU_DEMO_SERVING] = .93,
+        [HU_DEMO_INPUT_BOUND] = .55, [HU_DEMO_HANGING] = .91, [HU_DEMO_SAVING] = .91,   [HU_DEMO_SLOWED] = .91};
+    const double moves = work == HU_DEMO_TRAINING ? .004 * device + .01 * sin(t / 40 + device) : 0;
 
     return floor(total * (parts[work] + moves));
 }

@@ -104,20 +104,22 @@ hu_live_window hu_live_window_of(const hu_live_history *h, const hu_live_datagra
 {
     hu_live_window       w = {.is_known = false};
     const hu_live_point *last, *first;
-    int64_t              causes = 0;
+    int64_t              causes = 0, runs_ns;
 
     if (h->n < 2)
         return w;
     last = &h->at[h->n - 1];
     for (first = h->at; first + 1 < last && now_ns - first->at_ns > HU_LIVE_WINDOW_NS;)
         first++;
-    add(&w, first, last);
     w.usual_ns = usual_ns(h);
-    if (d->step_since_ns > 0 && w.usual_ns > 0 && now_ns - d->step_since_ns > LATE * w.usual_ns) {
+    runs_ns = d->step_since_ns > 0 ? now_ns - d->step_since_ns : 0;
+    w.is_late = w.usual_ns > 0 && runs_ns > LATE * w.usual_ns;
+    if (!w.is_late || runs_ns < HU_LIVE_WINDOW_NS) /* else it is all that is in the window */
+        add(&w, first, last);
+    if (w.is_late) {
         const hu_live_point now = point_of(d, now_ns);
 
         add(&w, last, &now);
-        w.is_late = true;
     }
     for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
         causes += w.cause_ns[i];

@@ -2,7 +2,8 @@
  * shares.h - what holds up a job now: where the time of its last steps went, over all of its processes here.
  *
  * Pure functions of what processes told and of the time.  A window begins and ends where a step did, so that it holds whole
- * steps; a step that still runs counts only once it is longer than twice the usual one: then it is what holds the job up.
+ * steps; a step that still runs counts only once it is longer than twice the usual one: then it is what holds the job up,
+ * and once it is as long as a window, it is all of it.
  */
 #ifndef HU_MONITOR_LIVE_SHARES_H
 #define HU_MONITOR_LIVE_SHARES_H
