@@ -129,8 +129,8 @@ static void a_short_hang_counts_beside_steps(void **state)
     assert_int_equal(w.cause_ns[HU_LIVE_CHECKPOINT], 6 * S);
 }
 
-/* Datagrams come in the middle of steps: what is over of a step is in the totals of causes alone. */
-static void ends_of_a_window_are_exact(void **state)
+/* Datagrams come in the middle of steps; what runs is not in the totals. */
+static void what_runs_does_not_move_a_window(void **state)
 {
     hu_live_history  h = {0};
     hu_live_datagram d = process(1, 0, 1);
@@ -139,21 +139,33 @@ static void ends_of_a_window_are_exact(void **state)
     (void)state;
     d.steps = 100; /* the monitor was started late */
     d.step_ns = 100 * (uint64_t)S;
-    for (int i = 0; i < 4; i++) { /* 200 ms into each step, 150 of them data, then 50 of forward that goes on */
-        d.steps++;
-        d.step_ns += (uint64_t)S;
-        d.cause_ns[HU_LIVE_FORWARD] += (uint64_t)(850 * MS);
-        d.cause_ns[HU_LIVE_DATA] += (uint64_t)(150 * MS);
-        d.sent_ns += S;
-        d.step_since_ns = d.sent_ns - 200 * MS;
-        d.now = HU_LIVE_FORWARD + 1;
+    for (int i = 0; i < 8; i++) { /* every half second; a step ends 200 ms before each other one */
+        if (i % 2 == 0) {
+            d.steps++;
+            d.step_ns += (uint64_t)S;
+            d.cause_ns[HU_LIVE_FORWARD] += (uint64_t)(850 * MS);
+            d.cause_ns[HU_LIVE_DATA] += (uint64_t)(150 * MS);
+            d.step_since_ns = d.sent_ns - 200 * MS;
+        }
+        d.now = HU_LIVE_DATA + (uint32_t)(i % 2) + 1;
         d.now_since_ns = d.sent_ns - 50 * MS;
         hu_live_history_add(&h, &d);
+        d.sent_ns += 500 * MS;
     }
     w = hu_live_window_of(&h, &d, d.sent_ns);
     assert_int_equal(w.step_ns, 3 * S);
     assert_int_equal(w.cause_ns[HU_LIVE_DATA], 450 * MS);
     assert_int_equal(w.cause_ns[HU_LIVE_FORWARD], 2550 * MS);
+    /* of a late step what is open counts, and what was open before is nobody's */
+    d.now_since_ns = d.step_since_ns + 2 * S;
+    w = hu_live_window_of(&h, &d, d.step_since_ns + 10 * S);
+    assert_true(w.is_late);
+    assert_int_equal(w.step_ns, 10 * S);
+    assert_int_equal(w.cause_ns[d.now - 1], 8 * S);
+    d.now = 0;
+    w = hu_live_window_of(&h, &d, d.step_since_ns + 10 * S);
+    for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
+        assert_int_equal(w.cause_ns[i], 0);
 }
 
 static void nothing_is_known_before_a_whole_step(void **state)
@@ -603,7 +615,7 @@ int main(void)
         cmocka_unit_test(window_holds_the_last_five_seconds),
         cmocka_unit_test(window_holds_a_whole_long_step),
         cmocka_unit_test(a_short_hang_counts_beside_steps),
-        cmocka_unit_test(ends_of_a_window_are_exact),
+        cmocka_unit_test(what_runs_does_not_move_a_window),
         cmocka_unit_test(nothing_is_known_before_a_whole_step),
         cmocka_unit_test(causes_are_no_more_than_steps),
         cmocka_unit_test(who_sends_often_has_the_same_window),

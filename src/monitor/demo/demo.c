@@ -23,8 +23,8 @@
 #define LLAMA                                                                                                               \
     {.scheduler = "slurm", .job_id = "48213", .step_id = "0", .user = "ada", .account = "nlp", .partition = "h100",         \
      .job_name = "llama-8b-pretrain", .rank = 8, .world = 32}
-#define LLAMA_HERE                                                                                                          \
-    {.scheduler = "slurm", .job_id = "48240", .step_id = "0", .user = "ada", .account = "nlp", .partition = "h100",         \
+#define LLAMA_HERE(id)                                                                                                      \
+    {.scheduler = "slurm", .job_id = id, .step_id = "0", .user = "ada", .account = "nlp", .partition = "h100",              \
      .job_name = "llama-8b-tune", .rank = 0, .world = 8}
 #define SMALL_JOB(id, who, what)                                                                                            \
     {.scheduler = "slurm", .job_id = id, .step_id = "0", .user = who, .account = "teach", .partition = "mig",               \
@@ -81,7 +81,7 @@ const hu_demo_scenario hu_demo_scenarios[] = {
     {.name = "straggler",
      .words = "a limit was left on the clock of GPU 3; the others wait for it",
      .gpu = {TRAINING, TRAINING, TRAINING, {HU_DEMO_TRAINING, HU_DEMO_CAPPED, 1}, TRAINING, TRAINING, TRAINING, TRAINING},
-     .owner = {LLAMA_HERE}},
+     .owner = {LLAMA_HERE("48240")}},
     {.name = "input-bound",
      .words = "all GPUs look busy; small kernels leave most of each unused",
      .gpu = EACH({HU_DEMO_INPUT_BOUND, HU_DEMO_SOUND, 1}),
@@ -168,15 +168,15 @@ const hu_demo_scenario hu_demo_scenarios[] = {
              {HU_DEMO_IDLE, HU_DEMO_DIED, 1},
              {HU_DEMO_HANGING, HU_DEMO_SOUND, 1},
              {HU_DEMO_HANGING, HU_DEMO_SOUND, 1}},
-     .owner = {LLAMA_HERE}},
+     .owner = {LLAMA_HERE("48241")}},
     {.name = "checkpoint-stall",
      .words = "all ranks write a checkpoint to a storage that hangs",
      .gpu = EACH({HU_DEMO_SAVING, HU_DEMO_SOUND, 1}),
-     .owner = {LLAMA_HERE}},
+     .owner = {LLAMA_HERE("48242")}},
     {.name = "regressed",
      .words = "after a minute each step takes 28 % longer, for its data",
      .gpu = EACH({HU_DEMO_SLOWED, HU_DEMO_SOUND, 1}),
-     .owner = {LLAMA_HERE}},
+     .owner = {LLAMA_HERE("48243")}},
 };
 
 const size_t hu_demo_scenarios_count = sizeof hu_demo_scenarios / sizeof *hu_demo_scenarios;

@@ -156,7 +156,6 @@ static hu_live_datagram tell(const demo_live *l, rank_of *r, double at_s)
             d.now_since_ns = l->real_ns + (int64_t)(since * 1e9);
             break;
         }
-        d.cause_ns[phases[p].cause] += ns_of(phases[p].s);
         since += phases[p].s;
     }
     return d;

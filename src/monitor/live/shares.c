@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shares.c - differences of totals between two moments.
  *
- * A datagram comes in the middle of a step.  What of that step is over is in the totals of causes and not in step_ns, so both
- * ends of a window count what was open then: the difference is exact.
+ * Totals are of steps that are over, also where a datagram comes in the middle of one.  Of the step that runs only the cause
+ * that is open is known: what was over of it before is `other` until it ends.
  */
 #include "monitor/live/shares.h"
 
@@ -24,21 +24,12 @@ static int64_t later(int64_t ns)
     return ns < 0 ? 0 : ns > MOST_NS ? MOST_NS : ns;
 }
 
-/* What a process had spent at a moment not before the datagram was sent. */
-static hu_live_point point_of(const hu_live_datagram *d, int64_t at_ns)
+static hu_live_point point_of(const hu_live_datagram *d)
 {
-    hu_live_point p = {.at_ns = at_ns, .steps = d->steps, .step_ns = (int64_t)d->step_ns};
+    hu_live_point p = {.at_ns = d->sent_ns, .steps = d->steps, .step_ns = (int64_t)d->step_ns};
 
     for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
         p.cause_ns[i] = (int64_t)d->cause_ns[i];
-    if (d->step_since_ns == 0)
-        return p;
-    p.step_ns += later(at_ns - d->step_since_ns);
-    if (d->now > 0 && d->now <= HU_LIVE_CAUSE_COUNT) {
-        const int64_t since = d->now_since_ns > d->step_since_ns ? d->now_since_ns : d->step_since_ns;
-
-        p.cause_ns[d->now - 1] += later(at_ns - since);
-    }
     return p;
 }
 
@@ -50,7 +41,7 @@ static void drop_first(hu_live_history *h)
 
 void hu_live_history_add(hu_live_history *h, const hu_live_datagram *d)
 {
-    const hu_live_point p = point_of(d, d->sent_ns);
+    const hu_live_point p = point_of(d);
 
     if (h->n && d->steps <= h->at[h->n - 1].steps)
         return;
@@ -100,6 +91,15 @@ static void add(hu_live_window *w, const hu_live_point *from, const hu_live_poin
         w->cause_ns[i] += later(to->cause_ns[i] - from->cause_ns[i]);
 }
 
+static void add_running(hu_live_window *w, const hu_live_datagram *d, int64_t runs_ns, int64_t now_ns)
+{
+    const int64_t open_ns = later(now_ns - d->now_since_ns);
+
+    w->step_ns += later(runs_ns);
+    if (d->now > 0 && d->now <= HU_LIVE_CAUSE_COUNT)
+        w->cause_ns[d->now - 1] += open_ns < runs_ns ? open_ns : later(runs_ns);
+}
+
 hu_live_window hu_live_window_of(const hu_live_history *h, const hu_live_datagram *d, int64_t now_ns)
 {
     hu_live_window       w = {.is_known = false};
@@ -116,14 +116,11 @@ hu_live_window hu_live_window_of(const hu_live_history *h, const hu_live_datagra
     w.is_late = w.usual_ns > 0 && runs_ns > LATE * w.usual_ns;
     if (!w.is_late || runs_ns < HU_LIVE_WINDOW_NS) /* else it is all that is in the window */
         add(&w, first, last);
-    if (w.is_late) {
-        const hu_live_point now = point_of(d, now_ns);
-
-        add(&w, last, &now);
-    }
+    if (w.is_late)
+        add_running(&w, d, runs_ns, now_ns);
     for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
         causes += w.cause_ns[i];
-    if (w.step_ns < causes) /* counted at moments that differ by less than a step */
+    if (w.step_ns < causes) /* a sender that is wrong */
         w.step_ns = causes;
     w.is_known = w.step_ns > 0;
     return w;

@@ -37,7 +37,7 @@ typedef enum {
 
 extern const char *const hu_holdup_names[HU_HOLDUP_COUNT];
 
-/* Totals at a moment, with what the step and the cause that were open had taken by then. */
+/* Totals at a moment. */
 typedef struct {
     int64_t  at_ns; /* CLOCK_REALTIME, as all times here */
     uint64_t steps;
