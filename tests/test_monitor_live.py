@@ -172,6 +172,28 @@ class Values(Case):
                 child.kill()
 
 
+    def test_containers_count_processes_in_their_own_way(self) -> None:
+        """Process 1 of a namespace tells of itself, and of process 2."""
+        here = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, check=False)
+        if here.returncode:
+            skip_loudly(f"no namespace of processes can be made: {here.stderr.decode().strip()}")
+            self.skipTest("no namespaces")
+        m = self.monitor()
+        code = ("import os, subprocess, sys\nsys.path.insert(0, sys.argv[1])\nfrom tests.live_sender import *\n"
+                "other = subprocess.Popen(['sleep', '1000'])\ns = Sender(sys.argv[2])\n"
+                "for pid in (os.getpid(), other.pid):\n"
+                "    p = Process(pid, rank=pid - 1, job_id='mine')\n    p.step(0.1)\n    s.send(p)\n"
+                "sys.stdin.read()\n")
+        with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-c", code, str(ROOT), str(self.path)],
+                              stdin=subprocess.PIPE) as child:
+            try:
+                m.wait(f'holdup_job_process_info{{{self.job},rank="0",name="train.py",source="package"}}', 1)
+                m.wait(f'holdup_job_process_info{{{self.job},rank="1",name="train.py",source="holdup run"}}', 1)
+            finally:
+                child.kill()
+        m.wait(f"holdup_job_ranks_lost_total{{{self.job}}}", 2)
+
+
 class Lives(Case):
     def test_killed_stopped_and_ended(self) -> None:
         m, s = self.monitor(), self.sender()

@@ -115,7 +115,7 @@ static bool is_left_out(const hu_reading *r, const hu_text_how *how)
 {
     const hu_metric_row *row = &hu_metric_rows[r->metric];
 
-    return ((row->type == HU_METRIC_COUNTER || row->type == HU_METRIC_HISTOGRAM) && r->value < 0) ||
+    return (row->type == HU_METRIC_COUNTER && r->value < 0) || (row->type == HU_METRIC_HISTOGRAM && r->value < 0) ||
            (how->is_guest && hu_str_starts(hu_str_of(row->name), HU_STR("process_")));
 }
 
