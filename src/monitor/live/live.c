@@ -5,7 +5,6 @@
  * who finds it full sends the next one half a second later.  Who a new process is, it asks without the lock: that may take
  * as long as names of users do, and looks go on meanwhile.
  */
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@
 #include "monitor/live/table.h"
 #include "monitor/source.h"
 
-enum { BATCH = 64, PAUSE_NS = 5000000, WORDS = 256, WAIT_MS = 1000 };
+enum { BATCH = 64, PAUSE_NS = 5000000, WORDS = 256 };
 
 typedef struct {
     const hu_source_options *options;
@@ -64,36 +63,31 @@ static hu_live_verdict judge(live *l, const hu_live_sender *sender, const unsign
     return verdict;
 }
 
-/* A flood must not take a processor: after each batch that was full there is a pause. */
-static void drain(live *l)
+/* A flood must not take a processor: who sends as much as a batch within a pause's time is let wait for one. */
+static void *receive(void *state)
 {
+    live          *l = state;
     unsigned char  bytes[HU_LIVE_DATAGRAM_MOST];
     hu_live_sender sender;
-    int            i;
+    int64_t        since_ns = 0;
 
-    for (i = 0; i < BATCH; i++) {
+    for (int i = 0; !l->has_to_end; i++) {
         const long      n = hu_live_socket_read(l->fd, bytes, &sender);
         hu_live_verdict verdict;
 
+        if (i % BATCH == 0) {
+            const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+            if (now_ns - since_ns < PAUSE_NS)
+                nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+            since_ns = now_ns;
+        }
         if (n < 0)
-            return;
+            continue;
         verdict = (size_t)n > sizeof bytes ? HU_LIVE_MALFORMED : judge(l, &sender, bytes, (size_t)n);
         pthread_mutex_lock(&l->lock);
         hu_live_table_count(l->table, verdict);
         pthread_mutex_unlock(&l->lock);
-    }
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-}
-
-static void *receive(void *state)
-{
-    live *l = state;
-
-    while (!l->has_to_end) {
-        struct pollfd p = {.fd = l->fd, .events = POLLIN};
-
-        if (poll(&p, 1, WAIT_MS) > 0)
-            drain(l);
     }
     return NULL;
 }

@@ -88,9 +88,10 @@ static bool make_place(const char *path, const struct sockaddr_un *address, char
 
 int hu_live_socket_open(const char *path, char *why, size_t room)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const int          yes = 1, bytes = QUEUE_BYTES;
-    int                fd = -1, lock;
+    struct sockaddr_un   address = {.sun_family = AF_UNIX};
+    const int            yes = 1, bytes = QUEUE_BYTES;
+    const struct timeval most = {.tv_sec = HU_LIVE_WAIT_S};
+    int                  fd = -1, lock;
 
     if (strlen(path) >= sizeof address.sun_path) {
         snprintf(why, room, "%s is longer than a socket's name may be (%zu bytes)", path, sizeof address.sun_path - 1);
@@ -99,8 +100,9 @@ int hu_live_socket_open(const char *path, char *why, size_t room)
     memcpy(address.sun_path, path, strlen(path) + 1);
     lock = lock_folder(path);
     if (make_place(path, &address, why, room)) {
-        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
+            setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0 ||
             bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 || chmod(path, ALL_MAY_SEND) != 0) {
             snprintf(why, room, "%s cannot be opened: %s", path, strerror(errno));
             if (fd >= 0)
@@ -123,7 +125,7 @@ long hu_live_socket_read(int fd, unsigned char bytes[HU_LIVE_DATAGRAM_MOST], hu_
     } control;
     struct iovec  part = {bytes, HU_LIVE_DATAGRAM_MOST};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    const ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    const ssize_t n = recvmsg(fd, &m, MSG_TRUNC | MSG_CMSG_CLOEXEC);
     struct ucred  who;
 
     *sender = (hu_live_sender){.uid = -1};

@@ -8,7 +8,7 @@
 
 #include "monitor/live/identity.h"
 
-enum { HU_LIVE_PATH = 108, HU_LIVE_DATAGRAM_MOST = 4096 };
+enum { HU_LIVE_PATH = 108, HU_LIVE_DATAGRAM_MOST = 4096, HU_LIVE_WAIT_S = 1 };
 
 /*
  * The usual place: of a service of systemd, its folder in /run; of root, HU_LIVE_SOCKET; of a user, below
@@ -23,8 +23,8 @@ bool hu_live_socket_path(char out[HU_LIVE_PATH]);
 int hu_live_socket_open(const char *path, char *why, size_t room);
 
 /*
- * One datagram with its sender; the number of its bytes, which may be more than HU_LIVE_DATAGRAM_MOST of which the rest is
- * lost; -1: there is none now.  A sender of whom the kernel says nothing has pid 0.
+ * Waits for a datagram, HU_LIVE_WAIT_S at most.  The number of its bytes, which may be more than HU_LIVE_DATAGRAM_MOST, of
+ * which the rest is lost; -1: none came.  A sender of whom the kernel says nothing has pid 0.
  */
 long hu_live_socket_read(int fd, unsigned char bytes[HU_LIVE_DATAGRAM_MOST], hu_live_sender *sender);
 

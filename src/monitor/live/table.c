@@ -225,21 +225,27 @@ static bool is_helper(const hu_live_table *t, const hu_live_row *r)
     return false;
 }
 
+/* Who has just spoken lives: /proc is asked about the others alone. */
+static hu_live_state state_of(const hu_live_table *t, const hu_live_row *r, int64_t now_ns)
+{
+    if (r->is_lost)
+        return HU_LIVE_GONE;
+    return now_ns - r->heard_ns < FAREWELL_NS ? HU_LIVE_RUNS : t->ask(t->context, r->pid, r->last.began);
+}
+
 void hu_live_table_look(hu_live_table *t, int64_t now_ns)
 {
     for (size_t i = t->n; i-- > 0;) {
         hu_live_row        *r = t->row[i];
-        const hu_live_state state = r->is_lost ? HU_LIVE_GONE : t->ask(t->context, r->pid, r->last.began);
+        const hu_live_state state = state_of(t, r, now_ns);
 
         r->is_stopped = state == HU_LIVE_STOPPED;
         r->is_silent = now_ns - r->heard_ns > SILENCE_NS;
         if (state != HU_LIVE_GONE) {
             r->job->lived_ns = now_ns;
-        } else if (!r->is_lost && now_ns - r->heard_ns >= FAREWELL_NS) {
-            if (is_helper(t, r)) {
-                forget(t, i);
-                continue;
-            }
+        } else if (!r->is_lost && is_helper(t, r)) {
+            forget(t, i);
+        } else if (!r->is_lost) {
             r->is_lost = true;
             r->job->lost++;
         }
