@@ -113,16 +113,20 @@ class Values(Case):
         self.assertNotIn(f"holdup_job_checkpoints_total{{{self.job}}}", found)
 
     def test_a_step_that_hangs(self) -> None:
-        """It counts with the cause that is open, and its share grows while nothing new is said."""
+        """It counts with the cause that is open, and its share grows."""
         m, s = self.monitor(), self.sender()
         p = self.process()
-        p.step(0.01, data_loading=0.01)
+        p.step(0.5, data_loading=0.5)
         p.step_since_ns = p.now_since_ns = p.clock()
         p.now = "communication"
-        s.send(p)
-        name = f'holdup_job_holdup{{{self.job},cause="communication"}}'
-        first = wait_for(lambda: m.series().get(name), "a share of what is open")
-        wait_for(lambda: m.series().get(name, 0) > first, "it grows")
+
+        def share(cause: str) -> float:
+            s.send(p)
+            return m.series().get(f'holdup_job_holdup{{{self.job},cause="{cause}"}}', 0)
+        first = wait_for(lambda: share("communication"), "a share of what is open")
+        wait_for(lambda: share("communication") > first, "it grows")
+        wait_for(lambda: share("data-loading") == 0, "after five seconds it is all there is")
+        self.assertEqual(share("communication"), 1)
 
     def test_formats(self) -> None:
         m, s = self.monitor("--jsonl", str(self.folder / "log")), self.sender()

@@ -34,7 +34,7 @@ typedef enum {
 
 typedef enum { HU_METRIC_GAUGE, HU_METRIC_COUNTER, HU_METRIC_INFO, HU_METRIC_HISTOGRAM } hu_metric_type;
 
-enum { HU_METRIC_LABELS_MOST = 16, HU_METRIC_LIMITS_MOST = 32 };
+enum { HU_METRIC_LABELS_MOST = 16 };
 
 typedef struct {
     const char    *name;

@@ -129,6 +129,32 @@ static void a_short_hang_counts_beside_steps(void **state)
     assert_int_equal(w.cause_ns[HU_LIVE_CHECKPOINT], 6 * S);
 }
 
+/* Of short steps each datagram is old when it is looked at: the step that ran then is not late for that. */
+static void a_datagram_of_before_makes_no_step_late(void **state)
+{
+    hu_live_history  h = {0};
+    hu_live_datagram d = process(1, 0, 1);
+    hu_live_window   w;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        step(&d, 100 * MS, HU_LIVE_DATA, 100 * MS);
+        d.step_since_ns = d.now_since_ns = d.sent_ns;
+        d.now = HU_LIVE_CHECKPOINT + 1;
+        if (i % 5 == 4)
+            hu_live_history_add(&h, &d);
+    }
+    for (int64_t later_ns = 0; later_ns <= 1500 * MS; later_ns += 100 * MS) {
+        w = hu_live_window_of(&h, &d, d.sent_ns + later_ns);
+        assert_false(w.is_late);
+        assert_int_equal(w.cause_ns[HU_LIVE_CHECKPOINT], 0);
+        assert_int_equal(w.cause_ns[HU_LIVE_DATA], w.step_ns);
+    }
+    assert_true(hu_live_window_of(&h, &d, d.sent_ns + 1600 * MS).is_late);
+    d.sent_ns += 300 * MS; /* it says so itself */
+    assert_true(hu_live_window_of(&h, &d, d.sent_ns).is_late);
+}
+
 /* Datagrams come in the middle of steps; what runs is not in the totals. */
 static void what_runs_does_not_move_a_window(void **state)
 {
@@ -615,6 +641,7 @@ int main(void)
         cmocka_unit_test(window_holds_the_last_five_seconds),
         cmocka_unit_test(window_holds_a_whole_long_step),
         cmocka_unit_test(a_short_hang_counts_beside_steps),
+        cmocka_unit_test(a_datagram_of_before_makes_no_step_late),
         cmocka_unit_test(what_runs_does_not_move_a_window),
         cmocka_unit_test(nothing_is_known_before_a_whole_step),
         cmocka_unit_test(causes_are_no_more_than_steps),

@@ -222,6 +222,7 @@ static void name_by_hand(const hu_live_datagram *d, const status_of *s, hu_owner
         HU_OWNER_SET(o->step_id, hu_str_of(d->step_id));
 }
 
+/* One that no user can make. */
 static bool has_group(const char *root, uint32_t pid)
 {
     const int    folder = folder_of(root, pid);
@@ -232,7 +233,7 @@ static bool has_group(const char *root, uint32_t pid)
         return false;
     g = hu_job_group_of(hu_files_text(folder, "cgroup", text, sizeof text));
     close(folder);
-    return g.job_id.n || g.pod_uid.n || g.container_id.n;
+    return g.uid < 0 && (g.job_id.n || g.pod_uid.n || g.container_id.n);
 }
 
 hu_live_verdict hu_live_identify(hu_live_identity *i, const hu_live_sender *sender, const hu_live_datagram *d,

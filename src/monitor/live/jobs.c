@@ -84,7 +84,7 @@ static int compare(const void *a, const void *b)
     return order ? order : by(x->pid, y->pid);
 }
 
-/* How many of the rows are of the same job and, but for rank -1, speak for the first one's rank. */
+/* How many of the rows speak for the rank of the first one: all that make steps, else that one. */
 static size_t speakers(hu_live_row *const *rows, size_t n)
 {
     size_t i = 1;
@@ -94,7 +94,7 @@ static size_t speakers(hu_live_row *const *rows, size_t n)
     return i;
 }
 
-/* Those behind them are helpers of the rank and say nothing. */
+/* How many are of that rank; those behind the speakers are helpers and say nothing. */
 static size_t of_rank(hu_live_row *const *rows, size_t n)
 {
     size_t i = 1;

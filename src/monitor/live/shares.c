@@ -10,6 +10,9 @@
 
 enum { LATE = 2 }; /* usual steps */
 
+/* A sender that has been silent for longer has not seen its step end. */
+static const int64_t SILENCE_NS = 3 * HU_LIVE_PERIOD_MS * INT64_C(1000000);
+
 const char *const hu_holdup_names[HU_HOLDUP_COUNT] = {
 #define H(id, name) name,
     HU_LIVE_HOLDUPS(H)
@@ -91,9 +94,9 @@ static void add(hu_live_window *w, const hu_live_point *from, const hu_live_poin
         w->cause_ns[i] += later(to->cause_ns[i] - from->cause_ns[i]);
 }
 
-static void add_running(hu_live_window *w, const hu_live_datagram *d, int64_t runs_ns, int64_t now_ns)
+static void add_running(hu_live_window *w, const hu_live_datagram *d, int64_t runs_ns, int64_t told_ns)
 {
-    const int64_t open_ns = later(now_ns - d->now_since_ns);
+    const int64_t open_ns = later(told_ns - d->now_since_ns);
 
     w->step_ns += later(runs_ns);
     if (d->now > 0 && d->now <= HU_LIVE_CAUSE_COUNT)
@@ -102,6 +105,8 @@ static void add_running(hu_live_window *w, const hu_live_datagram *d, int64_t ru
 
 hu_live_window hu_live_window_of(const hu_live_history *h, const hu_live_datagram *d, int64_t now_ns)
 {
+    /* what ran when the last datagram was sent is most likely over by now */
+    const int64_t        told_ns = now_ns - d->sent_ns > SILENCE_NS ? now_ns : d->sent_ns;
     hu_live_window       w = {.is_known = false};
     const hu_live_point *last, *first;
     int64_t              causes = 0, runs_ns;
@@ -112,12 +117,12 @@ hu_live_window hu_live_window_of(const hu_live_history *h, const hu_live_datagra
     for (first = h->at; first + 1 < last && now_ns - first->at_ns > HU_LIVE_WINDOW_NS;)
         first++;
     w.usual_ns = usual_ns(h);
-    runs_ns = d->step_since_ns > 0 ? now_ns - d->step_since_ns : 0;
+    runs_ns = d->step_since_ns > 0 ? told_ns - d->step_since_ns : 0;
     w.is_late = w.usual_ns > 0 && runs_ns > LATE * w.usual_ns;
     if (!w.is_late || runs_ns < HU_LIVE_WINDOW_NS) /* else it is all that is in the window */
         add(&w, first, last);
     if (w.is_late)
-        add_running(&w, d, runs_ns, now_ns);
+        add_running(&w, d, runs_ns, told_ns);
     for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
         causes += w.cause_ns[i];
     if (w.step_ns < causes) /* a sender that is wrong */
