@@ -466,41 +466,51 @@ static void ranks_are_up_stopped_lost_and_gone(void **state)
     hu_live_table_look(t, 3 * S);
     near(series(t, 3 * S, UP("1")), 0);
     near(series(t, 3 * S, "holdup_job_ranks_lost_total{" JOB "}"), 0);
+    /* its supervisor goes on speaking for it: stopped for a moment, then for longer */
+    for (int64_t now_ns = 3 * S; now_ns <= 7 * S; now_ns += 500 * MS) {
+        b.sequence++;
+        tell(t, 9, 1000, &b, now_ns);
+        hu_live_table_look(t, now_ns);
+        near(series(t, now_ns, UP("1")), now_ns <= 3 * S + 1500 * MS);
+    }
+    w.stopped = 0;
+    hu_live_table_look(t, 7 * S);
+    near(series(t, 7 * S, UP("1")), 1);
     /* it died, and a moment later nobody has said goodbye for it */
     w = (world){.dead = 11};
     a.sequence++, b.sequence++;
-    tell(t, 9, 1000, &a, 4 * S);
-    tell(t, 9, 1000, &b, 4 * S);
-    hu_live_table_look(t, 4 * S + 100 * MS);
-    near(series(t, 4 * S + 100 * MS, UP("1")), 1);
-    hu_live_table_look(t, 5 * S);
-    near(series(t, 5 * S, UP("1")), 0);
-    near(series(t, 5 * S, UP("0")), 1);
-    near(series(t, 5 * S, "holdup_job_ranks_lost_total{" JOB "}"), 1);
-    assert_true(isnan(series(t, 5 * S, "holdup_job_step_duration_seconds_count{" JOB ",rank=\"1\"}")));
-    near(series(t, 5 * S, "holdup_job_step_duration_seconds_count{" JOB ",rank=\"0\"}"), 1);
+    tell(t, 9, 1000, &a, 8 * S);
+    tell(t, 9, 1000, &b, 8 * S);
+    hu_live_table_look(t, 8 * S + 100 * MS);
+    near(series(t, 8 * S + 100 * MS, UP("1")), 1);
+    hu_live_table_look(t, 9 * S);
+    near(series(t, 9 * S, UP("1")), 0);
+    near(series(t, 9 * S, UP("0")), 1);
+    near(series(t, 9 * S, "holdup_job_ranks_lost_total{" JOB "}"), 1);
+    assert_true(isnan(series(t, 9 * S, "holdup_job_step_duration_seconds_count{" JOB ",rank=\"1\"}")));
+    near(series(t, 9 * S, "holdup_job_step_duration_seconds_count{" JOB ",rank=\"0\"}"), 1);
     /* it is started again */
     b = process(12, 1, 2);
-    tell(t, 9, 1000, &b, 6 * S);
+    tell(t, 9, 1000, &b, 10 * S);
     a.sequence++;
-    tell(t, 9, 1000, &a, 6 * S);
-    hu_live_table_look(t, 6 * S);
-    near(series(t, 6 * S, UP("1")), 1);
-    near(series(t, 6 * S, "holdup_job_ranks_lost_total{" JOB "}"), 1);
+    tell(t, 9, 1000, &a, 10 * S);
+    hu_live_table_look(t, 10 * S);
+    near(series(t, 10 * S, UP("1")), 1);
+    near(series(t, 10 * S, "holdup_job_ranks_lost_total{" JOB "}"), 1);
     /* one says goodbye and the other is killed: that is known for five minutes */
     a.sequence++;
     a.is_over = 1;
-    assert_int_equal(tell(t, 9, 1000, &a, 7 * S), HU_LIVE_TAKEN);
-    assert_true(isnan(series(t, 7 * S, UP("0"))));
+    assert_int_equal(tell(t, 9, 1000, &a, 11 * S), HU_LIVE_TAKEN);
+    assert_true(isnan(series(t, 11 * S, UP("0"))));
     w.dead = 12;
-    hu_live_table_look(t, 9 * S);
-    near(series(t, 9 * S, UP("1")), 0);
-    near(series(t, 9 * S, "holdup_job_ranks_lost_total{" JOB "}"), 2);
-    hu_live_table_look(t, 290 * S);
-    near(series(t, 290 * S, UP("1")), 0);
-    hu_live_table_look(t, 310 * S);
-    assert_true(isnan(series(t, 310 * S, UP("1"))));
-    assert_true(isnan(series(t, 310 * S, "holdup_job_ranks{" JOB "}")));
+    hu_live_table_look(t, 13 * S);
+    near(series(t, 13 * S, UP("1")), 0);
+    near(series(t, 13 * S, "holdup_job_ranks_lost_total{" JOB "}"), 2);
+    hu_live_table_look(t, 294 * S);
+    near(series(t, 294 * S, UP("1")), 0);
+    hu_live_table_look(t, 314 * S);
+    assert_true(isnan(series(t, 314 * S, UP("1"))));
+    assert_true(isnan(series(t, 314 * S, "holdup_job_ranks{" JOB "}")));
     hu_live_table_free(t);
 }
 

@@ -137,6 +137,11 @@ static void put_counts(const hu_live_row *r, const char *rank, const char *pid, 
         hu_put(out, HU_METRIC_LIVE_LAST_STEP, (double)d->last_step_ns / 1e9, OF_PROCESS(j, rank, pid));
 }
 
+static bool is_up(const hu_live_row *r)
+{
+    return !r->is_lost && !r->is_silent && !r->is_stopped;
+}
+
 static void put_process(const hu_live_row *r, bool has_twin, bool no_users, hu_readings *out)
 {
     const hu_live_job *j = r->job;
@@ -151,7 +156,7 @@ static void put_process(const hu_live_row *r, bool has_twin, bool no_users, hu_r
     hu_put(out, HU_METRIC_LIVE_INFO, 1, OF_PROCESS(j, rank, pid), world, no_users ? "" : r->last.name,
            r->sender == r->pid ? "package" : "holdup run");
     if (r->is_lost || !r->is_silent || r->is_stopped)
-        hu_put(out, HU_METRIC_LIVE_RANK_UP, !r->is_lost && !r->is_silent, OF_PROCESS(j, rank, pid));
+        hu_put(out, HU_METRIC_LIVE_RANK_UP, is_up(r), OF_PROCESS(j, rank, pid));
     if (!r->is_lost)
         put_counts(r, rank, pid, out);
 }
@@ -193,7 +198,7 @@ void hu_live_jobs_put(hu_live_row **rows, size_t n, bool no_users, int64_t now_n
             const hu_live_row *r = rows[k];
 
             put_process(r, speaking > 1, no_users, out);
-            n_up += !r->is_lost && !r->is_silent;
+            n_up += is_up(r);
             if (is_member(r, now_ns))
                 members[n_members++] = (hu_live_member){.window = hu_live_window_of(&r->history, &r->last, real_ns),
                                                         .measured = r->last.measured,

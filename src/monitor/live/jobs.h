@@ -29,6 +29,7 @@ struct hu_live_row {
     hu_live_datagram last;
     int64_t          number; /* of the last step that was told of; -1: none */
     hu_live_history  history;
+    int64_t          stopped_ns; /* when it was seen stopped first; 0: it runs */
     bool             has_stepped, is_stopped, is_silent, is_lost;
 };
 

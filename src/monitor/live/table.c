@@ -225,12 +225,28 @@ static bool is_helper(const hu_live_table *t, const hu_live_row *r)
     return false;
 }
 
-/* Who has just spoken lives: /proc is asked about the others alone. */
+/* Who has just spoken for itself lives: /proc is asked about the others alone.  A goodbye may come after the end. */
 static hu_live_state state_of(const hu_live_table *t, const hu_live_row *r, int64_t now_ns)
 {
+    const bool    has_spoken = now_ns - r->heard_ns < FAREWELL_NS;
+    hu_live_state state;
+
     if (r->is_lost)
         return HU_LIVE_GONE;
-    return now_ns - r->heard_ns < FAREWELL_NS ? HU_LIVE_RUNS : t->ask(t->context, r->pid, r->last.began);
+    if (has_spoken && r->sender == r->pid)
+        return HU_LIVE_RUNS;
+    state = t->ask(t->context, r->pid, r->last.began);
+    return state == HU_LIVE_GONE && has_spoken ? HU_LIVE_RUNS : state;
+}
+
+/* A debugger stops a process for moments, and whoever started it may go on speaking for it. */
+static bool has_stopped(hu_live_row *r, hu_live_state state, int64_t now_ns)
+{
+    if (state != HU_LIVE_STOPPED)
+        r->stopped_ns = 0;
+    else if (r->stopped_ns == 0)
+        r->stopped_ns = now_ns;
+    return state == HU_LIVE_STOPPED && (r->is_silent || now_ns - r->stopped_ns > SILENCE_NS);
 }
 
 void hu_live_table_look(hu_live_table *t, int64_t now_ns)
@@ -239,8 +255,8 @@ void hu_live_table_look(hu_live_table *t, int64_t now_ns)
         hu_live_row        *r = t->row[i];
         const hu_live_state state = state_of(t, r, now_ns);
 
-        r->is_stopped = state == HU_LIVE_STOPPED;
         r->is_silent = now_ns - r->heard_ns > SILENCE_NS;
+        r->is_stopped = has_stopped(r, state, now_ns);
         if (state != HU_LIVE_GONE) {
             r->job->lived_ns = now_ns;
         } else if (!r->is_lost && is_helper(t, r)) {
