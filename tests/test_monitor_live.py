@@ -164,6 +164,19 @@ class Values(Case):
         s.send(p)
         m.wait(f'holdup_job_ranks{{scheduler="none",job_id="pid-{os.getsid(p.pid)}",user="{user()}"}}', 1)
 
+    def test_the_schedulers_name_of_a_job_goes_before_its_own(self) -> None:
+        m, s = self.monitor(), self.sender()
+        # pylint: disable-next=consider-using-with
+        child = subprocess.Popen(["sleep", "1000"], env={**os.environ, "PBS_JOBID": "77.server", "PBS_QUEUE": "gpu"})
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        wait_for(lambda: b"sleep" in pathlib.Path(f"/proc/{child.pid}/cmdline").read_bytes(), "its environment")
+        p = Process(child.pid, job_id="somebody else's")
+        p.step(0.1)
+        s.send(p)
+        m.wait(f'holdup_job_ranks{{scheduler="pbs",job_id="77.server",user="{user()}"}}', 1)
+        self.assertNotIn("somebody", m.get()[2].decode())
+
     def test_a_process_that_tells_itself(self) -> None:
         """By its own socket: the kernel says so."""
         m = self.monitor()
@@ -348,6 +361,11 @@ class Place(Case):
     def test_everybody_may_send(self) -> None:
         self.monitor()
         self.assertEqual(self.path.stat().st_mode & 0o777, 0o666)
+
+    def test_places_that_are_none(self) -> None:
+        for path, why in (("", "no path"), ("/nowhere/at/all", "cannot be opened"), ("/" + "x" * 200, "longer than a socket's name")):
+            with Monitor("--job-socket", path, "--period", "0.1") as m:
+                self.assertTrue(wait_for(lambda m=m, why=why: any("holdup_monitor_problem" in name and why in name for name in m.series()), f"{path}: {why}"))
 
     def test_a_file_is_not_touched(self) -> None:
         self.path.write_text("mine")

@@ -93,6 +93,10 @@ int hu_live_socket_open(const char *path, char *why, size_t room)
     const struct timeval most = {.tv_sec = HU_LIVE_WAIT_S};
     int                  fd = -1, lock;
 
+    if (!path[0]) { /* which the kernel takes for any name */
+        snprintf(why, room, "--job-socket has no path");
+        return -1;
+    }
     if (strlen(path) >= sizeof address.sun_path) {
         snprintf(why, room, "%s is longer than a socket's name may be (%zu bytes)", path, sizeof address.sun_path - 1);
         return -1;
