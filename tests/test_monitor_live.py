@@ -358,6 +358,19 @@ class Place(Case):
                 return True
         return False
 
+    def test_a_link_to_a_socket(self) -> None:
+        """As the service has it: one that is alive is not replaced, one that leads nowhere is."""
+        (self.folder / "service").mkdir()
+        self.path.symlink_to(self.folder / "service/job.sock")
+        self.monitor(path=self.folder / "service/job.sock")
+        with Monitor("--job-socket", self.path, "--period", "0.1") as second:
+            wait_for(lambda: any("another monitor reads" in name for name in second.series()), "what is wrong")
+        self.assertTrue(self.path.is_symlink())
+        self.path.unlink()
+        self.path.symlink_to(self.folder / "nowhere/job.sock")
+        self.monitor()
+        self.assertTrue(self.path.is_socket() and not self.path.is_symlink())
+
     def test_everybody_may_send(self) -> None:
         self.monitor()
         self.assertEqual(self.path.stat().st_mode & 0o777, 0o666)

@@ -61,15 +61,16 @@ static int lock_folder(const char *path)
     return fd;
 }
 
-/* Takes away a socket that nobody reads.  False: somebody does, or it is no socket. */
+/* Takes away a socket that nobody reads, or a link to none.  False: somebody does, or it is another file. */
 static bool make_place(const char *path, const struct sockaddr_un *address, char *why, size_t room)
 {
     struct stat is;
     int         fd, error;
+    bool        is_dead;
 
     if (lstat(path, &is) != 0)
         return true;
-    if (!S_ISSOCK(is.st_mode)) {
+    if (!S_ISSOCK(is.st_mode) && !S_ISLNK(is.st_mode)) {
         snprintf(why, room, "%s is no socket", path);
         return false;
     }
@@ -77,12 +78,13 @@ static bool make_place(const char *path, const struct sockaddr_un *address, char
     error = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (fd >= 0)
         close(fd);
-    if (error == ECONNREFUSED && unlink(path) == 0)
+    is_dead = error == ECONNREFUSED || error == ENOENT;
+    if (is_dead && unlink(path) == 0)
         return true;
     if (error == 0)
         snprintf(why, room, "another monitor reads %s", path);
     else
-        snprintf(why, room, "%s cannot be replaced: %s", path, strerror(error == ECONNREFUSED ? errno : error));
+        snprintf(why, room, "%s cannot be replaced: %s", path, strerror(is_dead ? errno : error));
     return false;
 }
 
