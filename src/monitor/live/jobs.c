@@ -180,15 +180,11 @@ static void put_job(const hu_live_job *j, const hu_live_member *members, unsigne
             hu_put(out, HU_METRIC_LIVE_HOLDUP, s.share[k], OF_JOB(j), hu_holdup_names[k]);
 }
 
-void hu_live_jobs_put(hu_live_row **rows, size_t n, bool no_users, int64_t now_ns, int64_t real_ns, hu_readings *out)
+void hu_live_jobs_put(hu_live_row **rows, size_t n, hu_live_member *members, bool no_users, int64_t now_ns, int64_t real_ns,
+                      hu_readings *out)
 {
-    hu_live_member *members = n ? calloc(n, sizeof *members) : NULL;
-    unsigned        n_members = 0, n_up = 0;
+    unsigned n_members = 0, n_up = 0;
 
-    if (n && !members) {
-        out->is_full = true;
-        return;
-    }
     if (n)
         qsort(rows, n, sizeof *rows, compare);
     for (size_t i = 0; i < n; i += of_rank(rows + i, n - i)) {
@@ -210,5 +206,4 @@ void hu_live_jobs_put(hu_live_row **rows, size_t n, bool no_users, int64_t now_n
             n_members = n_up = 0;
         }
     }
-    free(members);
 }

@@ -15,14 +15,16 @@ static const int64_t FAREWELL_NS = 2 * HU_LIVE_PERIOD_MS * INT64_C(1000000); /* 
 static const int64_t REMEMBER_NS = 300 * INT64_C(1000000000);
 
 struct hu_live_table {
-    bool         no_users;
-    hu_live_ask *ask;
-    void        *context;
-    uint64_t     told[HU_LIVE_VERDICT_COUNT];
-    size_t       n;
-    hu_live_row *row[HU_LIVE_PROCESSES];
-    hu_live_row *bucket[BUCKETS];
-    hu_live_job *jobs; /* a list */
+    bool            no_users;
+    hu_live_ask    *ask;
+    void           *context;
+    uint64_t        told[HU_LIVE_VERDICT_COUNT];
+    size_t          n;
+    hu_live_row    *row[HU_LIVE_PROCESSES];
+    hu_live_row    *bucket[BUCKETS];
+    hu_live_member *members; /* room of put for as many as there ever were */
+    size_t          room;
+    hu_live_job    *jobs; /* a list */
 };
 
 hu_live_table *hu_live_table_new(bool no_users, hu_live_ask *ask, void *context)
@@ -83,6 +85,7 @@ void hu_live_table_free(hu_live_table *t)
         next = j->next;
         free(j);
     }
+    free(t->members);
     free(t);
 }
 
@@ -282,7 +285,17 @@ void hu_live_table_put(hu_live_table *t, int64_t now_ns, int64_t real_ns, hu_rea
 #undef V
     };
 
-    hu_live_jobs_put(t->row, t->n, t->no_users, now_ns, real_ns, out);
+    if (t->n > t->room) {
+        hu_live_member *more = realloc(t->members, t->n * sizeof *more);
+
+        if (!more) {
+            out->is_full = true;
+            return;
+        }
+        t->members = more;
+        t->room = t->n;
+    }
+    hu_live_jobs_put(t->row, t->n, t->members, t->no_users, now_ns, real_ns, out);
     for (int v = 0; v < HU_LIVE_VERDICT_COUNT; v++)
         if (t->told[v] || v == HU_LIVE_TAKEN)
             hu_put(out, HU_METRIC_LIVE_DATAGRAMS, (double)t->told[v], words[v].result, words[v].reason);
