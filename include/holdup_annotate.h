@@ -45,6 +45,9 @@ typedef enum {
     HOLDUP_PHASE_CHECKPOINT = 7 /* the state is written */
 } holdup_phase;
 
+/* What a program gets through: its throughput is known from it, also to a monitor of the node. */
+typedef enum { HOLDUP_SAMPLES = 1, HOLDUP_TOKENS = 2 } holdup_countable;
+
 /* A text that is registered once and then costs a number.  Of static lifetime; the same one may be used by many threads:
  *     static holdup_name encode = HOLDUP_NAME("encode");  */
 typedef struct {
@@ -76,9 +79,11 @@ typedef struct {
     uint64_t (*start)(uint32_t name); /* 0: not recorded */
     void (*end)(uint64_t range);
     void (*phase_push)(uint32_t phase); /* a holdup_phase; ends with pop */
+    void (*count)(uint32_t what, uint64_t n); /* a holdup_countable; not in the oldest recorders: see `size` */
 } holdup_annotate_api;
 
 #define HOLDUP_ANNOTATE_VERSION 1u
+#define HOLDUP_ANNOTATE_LEAST   offsetof(holdup_annotate_api, count) /* of `size` */
 #define HOLDUP_ANNOTATE_SYMBOL  "holdup_annotate_v1"
 
 #ifdef __cplusplus
@@ -139,7 +144,7 @@ HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
     else
         memcpy(&find, &symbol, sizeof find);
     api = find != NULL ? find() : NULL;
-    if (api != NULL && (api->version != HOLDUP_ANNOTATE_VERSION || api->size < sizeof *api))
+    if (api != NULL && (api->version != HOLDUP_ANNOTATE_VERSION || api->size < HOLDUP_ANNOTATE_LEAST))
         api = NULL;
     __atomic_store_n(&holdup_private_api, api, __ATOMIC_RELEASE);
     __atomic_store_n(&holdup_private_listening, api != NULL ? api->listening : &holdup_private_words[0], __ATOMIC_RELEASE);
@@ -209,6 +214,14 @@ HOLDUP_COLD_ void holdup_private_counter(holdup_name *name, double value)
 
     if (api != NULL)
         api->counter(holdup_private_id(api, name), value);
+}
+
+HOLDUP_COLD_ void holdup_private_count(uint32_t what, uint64_t n)
+{
+    const holdup_annotate_api *const api = holdup_private_get();
+
+    if (api != NULL && api->size > HOLDUP_ANNOTATE_LEAST)
+        api->count(what, n);
 }
 
 HOLDUP_COLD_ uint64_t holdup_private_start(holdup_name *name)
@@ -335,6 +348,13 @@ HOLDUP_INLINE_ void holdup_counter(const char *text, double value)
     }
 }
 
+/* So many more are done: holdup_count(HOLDUP_SAMPLES, batch_size), once in each step. */
+HOLDUP_INLINE_ void holdup_count(holdup_countable what, uint64_t n)
+{
+    if (holdup_private_on())
+        holdup_private_count(what, n);
+}
+
 /* A step of the job begins, and the one before ends.  Numbers count up; without one it is one more than the last, from 0.
  * One thread should mark the steps. */
 HOLDUP_INLINE_ void holdup_step_number(int64_t number)
@@ -420,6 +440,11 @@ HOLDUP_INLINE_ void holdup_counter(const char *text, double value)
 {
     (void)text;
     (void)value;
+}
+HOLDUP_INLINE_ void holdup_count(holdup_countable what, uint64_t n)
+{
+    (void)what;
+    (void)n;
 }
 HOLDUP_INLINE_ void holdup_step_number(int64_t number)
 {

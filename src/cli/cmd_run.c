@@ -54,6 +54,7 @@ typedef struct {
     hu_energy_sampler    *energy;
     hu_rapl_state         rapl;
     hu_broker            *broker;    /* for processes that cannot open the session; NULL: none */
+    hu_live              *live;      /* monitors that are told; NULL: none */
     hu_outsiders         *outsiders; /* the search for them; NULL: none */
     hu_supervision        result;
     hu_tally              tally;
@@ -244,6 +245,18 @@ static void stop_energy(run_state *r)
     r->energy = NULL;
 }
 
+/* Monitors of this node are told how the job does. */
+static void start_live(run_state *r)
+{
+    hu_error err = {0};
+
+    if (!is_inside(r))
+        return;
+    r->live = hu_live_start(&r->session, &r->facts, variable_of_command(r, HU_LIVE_VARIABLE), getenv("XDG_RUNTIME_DIR"), &err);
+    if (err.code)
+        hu_command_say(HU_LIVE_VARIABLE ": %s; no monitor is told about this job", err.text);
+}
+
 static void stop_gpus(run_state *r)
 {
     r->gpus_hang = r->gpus.pid > 0 && !hu_gpu_sampler_stop(&r->gpus);
@@ -261,6 +274,7 @@ static int give_up(run_state *r, int status)
     hu_outsiders_stop(r->outsiders);
     if (r->collector)
         hu_collect_close(r->collector, NULL);
+    hu_live_stop(r->live);
     r->session.control->state = HU_SESSION_FAILED;
     snprintf(r->session.control->failure, sizeof r->session.control->failure, "the command was not started");
     hu_registry_end(r->session.control->name, r->session.path, r->session.control);
@@ -734,6 +748,7 @@ static int finish(run_state *r)
         r->has_failed = true;
         hu_command_say("%s: %s", err.file, err.text);
     }
+    hu_live_stop(r->live); /* who has ended said so while the rings were closed */
     hu_broker_stop(r->broker);
     hu_outsiders_stop(r->outsiders);
     r->n_outside = hu_outsiders_read(r->session.path, r->arena, &r->outside);
@@ -763,7 +778,7 @@ static int launch(run_state *r)
     hu_launch_notes          notes = {0};
     hu_launch_signals        signals;
     hu_launched              child;
-    const hu_collect_options how = {.max_bytes = r->o->max_size};
+    hu_collect_options       how = {.ended = hu_live_ended, .max_bytes = r->o->max_size};
     hu_supervise_options     watch = {.session = &r->session,
                                       .delay_ns = r->o->delay_ns,
                                       .duration_ns = r->o->duration_ns,
@@ -788,6 +803,8 @@ static int launch(run_state *r)
     }
     for (size_t i = 0; i < notes.n && !r->o->shared.quiet; i++)
         hu_command_say("%s", notes.at[i]);
+    start_live(r);
+    how.context = r->live;
     r->collector = hu_collect_open(r->session.path, &how, &err);
     if (!r->collector) {
         hu_command_fail(&err);
@@ -818,6 +835,7 @@ static int launch(run_state *r)
     watch.waits = r->waits;
     watch.energy = r->energy;
     watch.outsiders = r->outsiders;
+    watch.live = r->live;
     hu_supervise(&watch, child.pid, &r->result);
     return finish(r);
 }

@@ -36,6 +36,8 @@ void hu_process_read_rank(void)
     head->local_rank = rank.local_rank;
     head->world_size = rank.world_size;
     head->node = rank.node;
+    head->local_size = rank.local_size;
+    snprintf(head->step_id, sizeof head->step_id, "%s", rank.step_id);
     snprintf(head->rank_source, sizeof head->rank_source, "%s", rank.source);
     snprintf(head->job_id, sizeof head->job_id, "%s", rank.job_id);
 }

@@ -40,7 +40,7 @@ static void mark(hu_record_type type, uint64_t ticks)
 
 static uint64_t word_of(uint32_t reasons)
 {
-    return (uint64_t)reasons << 32 | ((int32_t)reasons > 0 ? ~0u : (uint32_t)HU_DOOR_WATCH);
+    return (uint64_t)reasons << 32 | ((int32_t)reasons > 0 ? ~0u : (uint32_t)(HU_DOOR_WATCH | HU_DOOR_LIVE));
 }
 
 /*

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "inject/live.h"
 #include "inject/mpi.h"
 #include "inject/mpi_words.h"
 #include "inject/process.h"
@@ -77,13 +78,24 @@ static bool is_structure(uint16_t call)
     }
 }
 
+static bool is_followed(uint16_t call)
+{
+    return hu_the_control->wanted & HU_DOOR_MPI && is_structure(call);
+}
+
 bool hu_mpi_is_quiet(uint16_t call)
 {
     if (hu_thread.inside)
         return true;
-    if (hu_gate_open(HU_DOOR_MPI))
+    if (hu_gate_open(HU_DOOR_MPI | HU_DOOR_LIVE))
         return false;
-    return !(hu_the_control->wanted & HU_DOOR_MPI) || !is_structure(call);
+    return !is_followed(call);
+}
+
+/* Files are no peers. */
+static bool is_communication(uint16_t call)
+{
+    return classes[call] != HU_MPI_CLASS_FILE && classes[call] != HU_MPI_CLASS_OTHER;
 }
 
 static int32_t int_of(const hu_mpi_frame *f, int i)
@@ -590,6 +602,11 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
     const int status = position(f, 'S');
 
     hu_thread.inside++;
+    f->is_timed_only = !hu_gate_open(HU_DOOR_MPI) && !is_followed(f->call);
+    if (hu_live_on() && is_communication(f->call))
+        hu_live_enter();
+    if (f->is_timed_only)
+        return;
     if (!may_ask() && class != HU_MPI_CLASS_START && class != HU_MPI_CLASS_END)
         hu_mpi_starts();
     if (may_ask()) {
@@ -624,6 +641,11 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
     knowledge      k = nothing_known();
     bool           is_worth = true;
 
+    hu_live_leave();
+    if (f->is_timed_only) {
+        hu_thread.inside--;
+        return;
+    }
     if (class == HU_MPI_CLASS_START && rc == 0)
         hu_mpi_starts();
     if (may_ask() && rc == 0) {

@@ -104,6 +104,7 @@ typedef struct {
     uint16_t       call;
     bool           is_fortran, has_fortran_status;
     bool           is_last;   /* it will not return */
+    bool           is_timed_only; /* for a monitor: nothing of it is recorded */
     const char    *arguments; /* letters: protocol/mpi_calls.h */
     hu_word       *a;
     uint64_t       since;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/live.h"
 #include "inject/nccl.h"
 #include "inject/process.h"
 #include "inject/ring.h"
@@ -226,6 +227,7 @@ static int begin(int version, void **context, int *mask, uint64_t hash, const ch
 
     if (is_wanted && hu_process_attach()) {
         hu_process_entered(HU_DOOR_NCCL);
+        hu_live_hides(1u << HU_LIVE_COMMUNICATION);
         if (version > 3)
             number = enter_comm(hash, rank, ranks, text_of(hash, rank, ranks, nodes, name));
         keep_mask(version, mask);
@@ -396,6 +398,7 @@ static int stop(const void *handle)
         put(s, HU_NCCL_FIELD_ELSEWHERE, s->tid);
     r = is_open ? hu_ring_take(records_of(s->n)) : NULL;
     if (r) {
+        hu_live_hides(1u << HU_LIVE_COMMUNICATION);
         hu_process_entered(HU_DOOR_NCCL); /* a forked child has a file of its own */
         write_fields(r + 1, s->fields, s->values, s->n);
         r->time = s->start;

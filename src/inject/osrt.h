@@ -267,12 +267,14 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
 #define HU_ABSENT(result) (errno = ENOSYS, (result))
 
 /* The exported function: with the gate closed it jumps to the real one, and saves no register for more. */
-#define HU_DOOR(type, symbol, params, args)                                    \
-    HU_EXPORT type symbol params                                               \
-    {                                                                          \
-        if (__builtin_expect(real_##symbol && !hu_gate_open(HU_DOOR_OSRT), 1)) \
-            return real_##symbol args;                                         \
-        return timed_##symbol args;                                            \
+#define HU_DOOR(type, symbol, params, args) HU_DOOR_OF(HU_DOOR_OSRT, type, symbol, params, args)
+
+#define HU_DOOR_OF(doors, type, symbol, params, args)                   \
+    HU_EXPORT type symbol params                                        \
+    {                                                                   \
+        if (__builtin_expect(real_##symbol && !hu_gate_open(doors), 1)) \
+            return real_##symbol args;                                  \
+        return timed_##symbol args;                                     \
     }
 
 /* `otherwise` is the result while there is no real function; `done` writes the record if `when`. */
@@ -310,29 +312,35 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
     HU_WRAP_AS(row, type, symbol, #symbol, NULL, params, args, otherwise, !hu_osrt_add(&span, fd, rc) && is_long, done)
 
 /* Of a call that waits for an object of memory, and for a condition's mutex behind it. */
-#define HU_WRAP_ON(row, type, symbol, name, version, params, args, otherwise, on, with, done)  \
-    HU_REAL_NAMED(symbol, name, version)                                                       \
-    HU_TIMED type timed_##symbol params                                                        \
-    {                                                                                          \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                      \
-        hu_osrt_span              span;                                                        \
-        type                      rc;                                                          \
-        bool                      is_long;                                                     \
-                                                                                               \
-        if (!real)                                                                             \
-            return (type)(otherwise);                                                          \
-        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter_for(&span, HU_OS_CALL_##row, on, 0)) \
-            return real args;                                                                  \
-        hu_osrt_waits(&span);                                                                  \
-        span.mutex = (uintptr_t)(with);                                                        \
-        rc = real args;                                                                        \
-        is_long = hu_osrt_leave(&span);                                                        \
-        hu_osrt_waited(&span);                                                                 \
-        if (is_long)                                                                           \
-            done;                                                                              \
-        return rc;                                                                             \
-    }                                                                                          \
-    HU_DOOR(type, symbol, params, args)
+#define HU_WRAP_ON(row, type, symbol, name, version, params, args, otherwise, on, with, done) \
+    HU_WRAP_ON_OF(HU_DOOR_OSRT, HU_PLAINLY, row, type, symbol, name, version, params, args, otherwise, on, with, done)
+
+#define HU_PLAINLY(row, call) (call)
+
+/* `doors` are those that anybody needs the call for; `around` is put around it, recorded or not. */
+#define HU_WRAP_ON_OF(doors, around, row, type, symbol, name, version, params, args, otherwise, on, with, done) \
+    HU_REAL_NAMED(symbol, name, version)                                                                        \
+    HU_TIMED type timed_##symbol params                                                                         \
+    {                                                                                                           \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                                       \
+        hu_osrt_span              span;                                                                         \
+        type                      rc;                                                                           \
+        bool                      is_long;                                                                      \
+                                                                                                                \
+        if (!real)                                                                                              \
+            return (type)(otherwise);                                                                           \
+        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter_for(&span, HU_OS_CALL_##row, on, 0))                  \
+            return around(row, real args);                                                                      \
+        hu_osrt_waits(&span);                                                                                   \
+        span.mutex = (uintptr_t)(with);                                                                         \
+        rc = around(row, real args);                                                                            \
+        is_long = hu_osrt_leave(&span);                                                                         \
+        hu_osrt_waited(&span);                                                                                  \
+        if (is_long)                                                                                            \
+            done;                                                                                               \
+        return rc;                                                                                              \
+    }                                                                                                           \
+    HU_DOOR_OF(doors, type, symbol, params, args)
 
 #define HU_WRAP(row, type, symbol, params, args, otherwise, done) \
     HU_WRAP_NAMED(row, type, symbol, #symbol, NULL, params, args, otherwise, done)

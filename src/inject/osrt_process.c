@@ -23,7 +23,7 @@ static void record(hu_record_type type, uint32_t id, uint64_t a)
 {
     hu_record *r;
 
-    if (!hu_gate_open(~0u) || !(r = hu_ring_take(1)))
+    if (!hu_gate_open(HU_DOORS_OF_RECORDS) || !(r = hu_ring_take(1)))
         return;
     r->time = hu_ticks();
     r->id = id;
@@ -83,7 +83,7 @@ static bool before_exec(const char *program)
         hu_process_replaced(program);
         return hu_the_process.head->state == HU_PROCESS_REPLACED;
     }
-    if (hu_the_process.head && hu_gate_open(~0u)) /* a child of vfork: its parent's ring is here, its thread waits */
+    if (hu_the_process.head && hu_gate_open(HU_DOORS_OF_RECORDS)) /* a child of vfork: its parent's ring is here, its thread waits */
         record(HU_RECORD_FORK, 0, hu_sys_pid());
     return false;
 }
@@ -288,7 +288,7 @@ HU_EXPORT int daemon(int stays, int keeps)
 static void name_thread(const char *name)
 {
     hu_thread.tells_signals = strncmp(name, HU_THREAD_OF_GLOO, 15) == 0;
-    if (hu_gate_open(~0u)) {
+    if (hu_gate_open(HU_DOORS_OF_RECORDS)) {
         record(HU_RECORD_THREAD, hu_string_given(name, strnlen(name, 15)), 0);
         hu_thread.is_named = 1;
     }

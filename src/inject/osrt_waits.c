@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <threads.h>
 
+#include "inject/live.h"
 #include "inject/osrt.h"
 #include "base/banned.h"
 
@@ -43,10 +44,23 @@ HU_WRAP(epoll_wait, int, epoll_wait, (int fd, struct epoll_event *to, int n, int
 HU_WRAP(epoll_pwait, int, epoll_pwait, (int fd, struct epoll_event *to, int n, int ms, const sigset_t *mask),
         (fd, to, n, ms, mask), HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 
+/* Who waits for a condition may wait for a collective of gloo (live.c). */
+#define COUNTED(row, call)                                                       \
+    ({                                                                           \
+        const bool is_told = hu_live_on() && hu_live_waits(HU_OS_CALL_##row);    \
+        const int  result = (call);                                              \
+                                                                                 \
+        if (is_told)                                                             \
+            hu_live_waited();                                                    \
+        result;                                                                  \
+    })
+
+#define WRAP_CONDITION(...) HU_WRAP_ON_OF(HU_DOOR_OSRT | HU_DOOR_LIVE, COUNTED, __VA_ARGS__)
+
 /* Threads.  Programs of before 2003 bind the older conditions; nobody has seen one. */
-HU_WRAP_ON(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
+WRAP_CONDITION(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
            (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, c, m, BY_RC)
-HU_WRAP_ON(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
+WRAP_CONDITION(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
            (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, c, m, BY_RC)
 HU_WRAP(pthread_join, int, pthread_join, (pthread_t thread, void **result), (thread, result), ENOSYS, BY_RC)
 
@@ -130,7 +144,7 @@ HU_WRAP(ppoll, int, __ppoll_chk,
 HU_WRAP(epoll_pwait, int, epoll_pwait2,
         (int fd, struct epoll_event *to, int n, const struct timespec *t, const sigset_t *mask), (fd, to, n, t, mask),
         HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
-HU_WRAP_ON(pthread_cond_clockwait, int, pthread_cond_clockwait, "pthread_cond_clockwait", NULL,
+WRAP_CONDITION(pthread_cond_clockwait, int, pthread_cond_clockwait, "pthread_cond_clockwait", NULL,
            (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
            ENOSYS, c, m, BY_RC)
 HU_WRAP_ON(sem_clockwait, int, sem_clockwait, "sem_clockwait", NULL,

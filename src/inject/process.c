@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "inject/live.h"
 #include "inject/maps.h"
 #include "inject/nccl.h"
 #include "inject/process.h"
@@ -282,13 +283,14 @@ void hu_process_forked(void)
     hu_waiters_forked();
     hu_cuda_forked();
     hu_opencl_forked();
+    hu_live_forked();
 }
 
 void hu_process_replaced(const char *program)
 {
     hu_record *r;
 
-    if (!hu_the_process.head || !hu_gate_open(~0u))
+    if (!hu_the_process.head || !hu_gate_open(HU_DOORS_OF_RECORDS))
         return;
     r = hu_ring_take(1);
     if (r) {

@@ -8,9 +8,13 @@
 
 #include "inject/pytorch.h"
 
+#include "inject/live.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "base/banned.h"
+
+/* The hook stands around batches of data loaders, optimizers and torch.save. */
+enum { OF_HOOK = 1 << HU_LIVE_DATA | 1 << HU_LIVE_CHECKPOINT | 1 << HU_LIVE_OPTIMIZER };
 
 static uint32_t is_observed;      /* libtorch's observer is on, by the hook */
 static uint32_t line;             /* of the program's code, as the hook says: a text's id; 0: none */
@@ -197,10 +201,14 @@ static void count_open(bool is_none)
 
 static void step(int64_t number)
 {
-    if (has_own_steps() || !hu_gate_open(HU_DOOR_USER | HU_DOOR_PYTORCH | HU_DOOR_WATCH))
+    if (has_own_steps() || !hu_gate_open(HU_DOOR_USER | HU_DOOR_PYTORCH | HU_DOOR_WATCH | HU_DOOR_LIVE))
         return;
     count_open(false);
     hu_process_entered(HU_DOOR_USER);
+    if (hu_live_on()) {
+        hu_live_step(number);
+        hu_live_measures(OF_HOOK);
+    }
     hu_gate_step(number);
     write_step(HU_RECORD_STEP, (uint64_t)number);
     is_in_step = hu_gate_open(HU_DOOR_PYTORCH);
@@ -209,9 +217,11 @@ static void step(int64_t number)
 
 static void step_end(uint32_t is_none)
 {
-    if (has_own_steps() || !hu_gate_open(HU_DOOR_USER | HU_DOOR_PYTORCH | HU_DOOR_WATCH))
+    if (has_own_steps() || !hu_gate_open(HU_DOOR_USER | HU_DOOR_PYTORCH | HU_DOOR_WATCH | HU_DOOR_LIVE))
         return;
     count_open(is_none != 0);
+    if (hu_live_on())
+        hu_live_step_end(is_none != 0);
     write_step(HU_RECORD_STEP_END, is_none != 0);
 }
 

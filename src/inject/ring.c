@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "inject/live.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/waiters.h"
@@ -25,6 +26,7 @@ static void thread_ends(void *unused)
 
     (void)unused;
     hu_gate_thread_ends();
+    hu_live_thread_ends();
     hu_waiters_forget();
     block = hu_thread.block;
     if (!block || hu_thread.generation != hu_the_process.generation)
@@ -59,6 +61,12 @@ void hu_ring_init(void)
     enum { FIRST_KEYS = 32 };
 
     has_key = pthread_key_create(&end_of_thread, thread_ends) == 0 && end_of_thread < FIRST_KEYS;
+}
+
+void hu_ring_hear_end(void)
+{
+    if (has_key)
+        pthread_setspecific(end_of_thread, &hu_thread);
 }
 
 static void count_lost(hu_loss why, uint32_t n)

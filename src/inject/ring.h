@@ -53,6 +53,9 @@ extern hu_gate                 *hu_the_gate;    /* never NULL */
 extern hu_control              *hu_the_control; /* never NULL */
 extern __thread hu_thread_state hu_thread __attribute__((tls_model("initial-exec")));
 
+/* All that records; what is only counted or watched is none of it. */
+#define HU_DOORS_OF_RECORDS (~(uint32_t)HU_DOOR_LIVE)
+
 /* Is any of these doors recorded now, in this process? */
 static inline bool hu_gate_open(uint32_t doors)
 {
@@ -93,6 +96,9 @@ static inline uint32_t hu_take_slots(uint32_t *taken, uint32_t n)
 }
 
 hu_record *hu_ring_take_slow(uint32_t n);
+
+/* What the library does at the end of a thread is done for this one, though it may never record. */
+void hu_ring_hear_end(void);
 
 /* Counts what never got so far as a record, because a door had no room for it. */
 void hu_ring_lose(uint32_t n);

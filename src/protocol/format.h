@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "protocol/gpu.h"
+#include "protocol/live_tally.h"
 #include "protocol/opencl.h"
 
 #define HU_RING_MAGIC    0x31474e4952505548ull /* "HUPRING1" */
@@ -62,6 +63,7 @@ enum {
 #define D(id, name, bit) HU_DOOR_##id = 1 << (bit),
     HU_DOORS(D)
 #undef D
+        HU_DOOR_LIVE = 1 << 29,  /* steps and causes are counted for a monitor (live_tally.h), whether or not anything is recorded */
         HU_DOOR_WATCH = 1 << 30, /* steps or ranges are watched, though nothing is recorded: they open the gate */
 };
 
@@ -229,6 +231,9 @@ typedef struct {
     hu_cuda_facts     cuda;
     hu_opencl_facts   opencl;
     hu_torch_facts    torch;
+    int32_t           local_size; /* as `rank` */
+    char              step_id[HU_LIVE_STEP_BYTES];
+    hu_live_tally     live;
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
@@ -252,7 +257,7 @@ typedef enum { HU_MODE_STREAM, HU_MODE_FLIGHT } hu_mode;
 typedef struct {
     uint64_t magic;
     uint32_t version, bytes; /* bytes: sizeof hu_control */
-    uint32_t mask;           /* HU_DOOR_*: recorded now; 0: paused.  The one word of the hot path */
+    uint32_t mask;           /* HU_DOOR_*: recorded now; 0, or HU_DOOR_LIVE: paused.  The one word of the hot path */
     uint32_t wanted;         /* HU_DOOR_*: what --trace asked for */
     uint32_t state;          /* hu_session_state */
     uint32_t mode;           /* hu_mode */
@@ -279,6 +284,8 @@ typedef struct {
     char     failure[200];        /* HU_SESSION_FAILED: why */
     int64_t began_ns, stopped_ns; /* CLOCK_MONOTONIC: when it first recorded, and last ceased to; 0: not known, or not yet */
     uint32_t torch;               /* HU_TORCH_WANTS_SHAPES and so on */
+    uint32_t live;                /* HU_DOOR_LIVE as soon as a monitor's socket was seen; it stays */
+    uint64_t live_sent, live_failed; /* datagrams for monitors; those that found no room, or nobody */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

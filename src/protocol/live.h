@@ -36,6 +36,7 @@ enum {
 /*
  * What the thread that makes the steps did in them.  Each instant of a step counts once, for the innermost of what was open:
  * a wait for a collective inside of the backward pass is communication.  What no row covers is the rest of the step.
+ * Between two steps nothing is counted.
  */
 /* clang-format off */
 /* L(id, name, help) */
@@ -78,7 +79,7 @@ typedef struct {
     uint16_t version, bytes;
     uint32_t pid;      /* as the sender sees it */
     uint32_t measured; /* bits of hu_live_cause: recorded in this process; what is not is absent, not 0 */
-    uint64_t began;    /* of the process: field 22 of /proc/PID/stat; with the pid, it is who this is */
+    uint64_t began;    /* of the process: field 22 of /proc/PID/stat; with the pid, it is who this is, whatever it executes */
     uint64_t sequence; /* of this datagram: one that is not newer than the last is dropped */
     int64_t  sent_ns;  /* CLOCK_REALTIME */
 
@@ -94,9 +95,9 @@ typedef struct {
     int64_t  last_step_ns;    /* CLOCK_REALTIME: when the last one ended; 0: none did */
     uint32_t now, is_over;    /* hu_live_cause that is open + 1, 0: none; the process has ended as it wanted to */
     int64_t  now_since_ns;    /* CLOCK_REALTIME: since when */
-    uint64_t samples, tokens; /* that the program has counted ("samples", "tokens": holdup_counter adds); 0: not told */
-    uint64_t checkpoints;     /* that are written */
-    uint64_t cause_ns[HU_LIVE_CAUSES_ROOM];
+    uint64_t samples, tokens; /* that the program has counted (holdup_count); 0: not told */
+    uint64_t checkpoints;     /* that are written, in steps or not */
+    uint64_t cause_ns[HU_LIVE_CAUSES_ROOM];       /* of the steps that are over, as step_ns: all of them together are not more */
     uint64_t histogram[HU_LIVE_LIMITS + 1]; /* steps by the limit that they are not above: of each alone, not added up */
 } hu_live_datagram;
 

@@ -47,6 +47,8 @@ typedef struct {
 struct hu_collector {
     char            session[HU_SESSION_PATH_MAX];
     hu_drain_budget budget;
+    hu_collect_look *ended;
+    void            *context;
     hu_clock        clock;
     image          *images; /* that are not over */
     size_t          n, cap, n_over;
@@ -208,10 +210,24 @@ static void copy_maps(image *m)
         hu_maps_copy_of(m->pid, m->path);
 }
 
+static pid_t number_of(const image *m)
+{
+    return m->is_unseen ? 0 : m->pid;
+}
+
+void hu_collect_each(const hu_collector *c, hu_collect_look *look, void *context)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->images[i].drain)
+            look(context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]), false);
+}
+
 static void look_for_deaths(hu_collector *c)
 {
     for (size_t i = 0; i < c->n;) {
         if (c->images[i].drain && is_dead(&c->images[i])) {
+            if (c->ended)
+                c->ended(c->context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]), true);
             end(c, &c->images[i], true);
             forget(c, i);
         } else {
@@ -257,6 +273,8 @@ hu_collector *hu_collect_open(const char *session, const hu_collect_options *opt
         return NULL;
     }
     c->budget.max_bytes = options->max_bytes;
+    c->ended = options->ended;
+    c->context = options->context;
     read_control(c);
     c->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (c->inotify >= 0 && inotify_add_watch(c->inotify, session, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {

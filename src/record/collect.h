@@ -5,12 +5,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "protocol/format.h"
 
+/* A process image.  pid: its number here; 0: it has none, as far as is known.  is_over: it has ended, and is not seen again. */
+typedef void hu_collect_look(void *context, const hu_ring_head *head, pid_t pid, bool is_over);
+
 typedef struct {
-    uint64_t max_bytes; /* of all that is drained; 0: no limit.  What comes then is dropped, and counted */
+    hu_collect_look *ended; /* called for each that has ended, before it is forgotten; NULL: nobody wants to know */
+    void            *context;
+    uint64_t         max_bytes; /* of all that is drained; 0: no limit.  What comes then is dropped, and counted */
 } hu_collect_options;
 
 typedef struct hu_collector hu_collector;
@@ -30,6 +36,9 @@ hu_collector *hu_collect_open(const char *session, const hu_collect_options *opt
  * how many ms the next round should be (1 ... 20): the fuller the rings are, the sooner.
  */
 int hu_collect_round(hu_collector *c);
+
+/* Calls `look` for each image that has not ended. */
+void hu_collect_each(const hu_collector *c, hu_collect_look *look, void *context);
 
 /* What came to its eyes so far. */
 void hu_collect_get(const hu_collector *c, hu_collect_state *out);

@@ -36,18 +36,23 @@ static bool is_interpreter(const char *name)
     return false;
 }
 
-/* "train" of `python -u train.py`: an interpreter's name would be the same for every job.  Of the arguments without
- * secrets: `python --token x` has none of that name. */
-static void name_command(const char *command, size_t bytes, char *out, size_t room)
+const char *hu_facts_program(const char *command, size_t bytes)
 {
     const char *name = base_name(command), *end = command + bytes;
-    size_t      n;
 
     for (const char *at = command; is_interpreter(name) && (at += strlen(at) + 1) < end && strcmp(at, "-c") != 0;) {
         if (at[0] != '-' && !strchr(at, '=') && !strchr(at, '*')) /* `env A=1 python -u train.py` */
             name = base_name(at);
     }
-    n = strlen(name);
+    return name;
+}
+
+/* Of the arguments without secrets: `python --token x` has none of that name. */
+static void name_command(const char *command, size_t bytes, char *out, size_t room)
+{
+    const char *name = hu_facts_program(command, bytes);
+    size_t      n = strlen(name);
+
     if (n > 3 && (strcmp(name + n - 3, ".py") == 0 || strcmp(name + n - 3, ".sh") == 0))
         n -= 3;
     snprintf(out, room, "%.*s", (int)(n < room ? n : room - 1), name);

@@ -27,6 +27,10 @@ typedef struct {
 /* Of this machine, this process's environment and the command that is to be started; argv may be empty. */
 void hu_facts_gather(char *const *environment, char *const *argv, hu_facts *out);
 
+/* "train.py" of `python -u train.py`: an interpreter's name would be the same for every job.  `command` is arguments, each
+ * ended by '\0'; what is returned is a part of it. */
+const char *hu_facts_program(const char *command, size_t bytes);
+
 /* Writes `facts` (again) and, the first time, `environment`: NAME=VALUE lines without secrets.  0 or HU_EIO. */
 int hu_facts_write(const hu_session *session, const hu_facts *facts, hu_error *err);
 int hu_facts_write_environment(const hu_session *session, char *const *environment, hu_error *err);

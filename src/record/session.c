@@ -141,10 +141,10 @@ void hu_session_publish(hu_session *session)
 
 void hu_session_record(hu_control *control, bool is_recording)
 {
-    uint32_t mask = 0;
+    uint32_t mask = control->live;
 
     if (is_recording)
-        mask = control->wanted | (control->wants_steps || control->capture_range[0] ? (uint32_t)HU_DOOR_WATCH : 0);
+        mask |= control->wanted | (control->wants_steps || control->capture_range[0] ? (uint32_t)HU_DOOR_WATCH : 0);
     __atomic_store_n(&control->mask, mask, __ATOMIC_RELEASE);
     if (is_recording)
         control->state = HU_SESSION_RECORDING;

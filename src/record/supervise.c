@@ -315,6 +315,7 @@ static struct timespec round_once(supervisor *s)
         snapshot(s, now);
     if (s->o->collector)
         ms = hu_collect_round(s->o->collector);
+    hu_live_round(s->o->live, s->o->collector);
     if (s->o->perf)
         perf_ms = hu_perf_round(s->o->perf, s->control->state == HU_SESSION_RECORDING);
     ms = perf_ms ? sooner(ms, perf_ms) : ms;

@@ -9,6 +9,7 @@
 #include "record/collect.h"
 #include "record/energy_sampler.h"
 #include "record/launch.h"
+#include "record/live.h"
 #include "record/outsiders.h"
 #include "record/perf.h"
 #include "record/session.h"
@@ -22,6 +23,7 @@ typedef struct {
     hu_perf         *perf;                  /* NULL: no samples */
     hu_wait_samples *waits;                 /* NULL: waiting threads are not sampled */
     hu_outsiders    *outsiders;             /* NULL: not searched for */
+    hu_live         *live;                  /* NULL: no monitor is told */
     int64_t          delay_ns, duration_ns; /* 0: none; the duration begins when recording does.
                                          * Without a delay it has begun already, or `holdup start` begins it */
     bool             waits_for_all;         /* also for what the command leaves behind */
