@@ -6,6 +6,7 @@
     with holdup.range("forward"): ...           a named part          @holdup.annotate      ... around a function
     with holdup.phase("data"): ...              a part of the pipeline that the report knows
     holdup.step()                               a step begins         holdup.counter("loss", v), holdup.mark("saved")
+    holdup.count(samples=32, tokens=65536)      so many more are done
 
     holdup.Profiler(holdup.schedule(wait=1, warmup=1, active=10, repeat=1))     steps, ranges and phases, as torch.profiler is driven
     holdup.ProfiledDataLoader(loader)           how long the loop waits for data
@@ -22,8 +23,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .markers import (NVTXAnnotator, annotate, counter, is_recording, mark, phase, profile_step, range, range_end, range_pop, range_push, range_start,
-                      step, step_end)
+from .markers import (NVTXAnnotator, annotate, count, counter, is_recording, mark, phase, profile_step, range, range_end, range_pop, range_push,
+                      range_start, step, step_end)
 
 __version__ = "0.1.0"
 
@@ -35,7 +36,7 @@ _HOMES = {
     "overlap": "gradient_sync", "quick_benchmark": "benchmarks", "schedule": "schedules",
 }
 
-__all__ = ["NVTXAnnotator", "annotate", "counter", "is_recording", "mark", "phase", "profile_step", "range", "range_end", "range_pop", "range_push",
+__all__ = ["NVTXAnnotator", "annotate", "count", "counter", "is_recording", "mark", "phase", "profile_step", "range", "range_end", "range_pop", "range_push",
            "range_start", "step", "step_end", *_HOMES]
 
 if TYPE_CHECKING:

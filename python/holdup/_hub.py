@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where markers go: to the recorder, if the process has one, and to whoever in this process wants their times.
 
-`is_on` is false once it is known that nobody wants them; markers test it first, so that they cost next to nothing then.
+`is_on` is false once it is known that nobody wants them; markers test it first, so that they cost next to nothing then.  A
+monitor of the node may come later: steps look for one, once a second.
 """
 from __future__ import annotations
 
+import os
 import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import _recorder
+    from . import _live, _recorder
+
+ASK_NS = 1000000000                     # between two looks for a monitor of the node, at steps
+NEVER = 1 << 62
 
 PHASES = ("data", "preprocessing", "transfer", "forward", "backward", "optimizer", "checkpoint")
 _PHASE_NUMBERS = {name: number for number, name in enumerate(PHASES, 1)}
@@ -28,6 +33,9 @@ class Hub:
     def __init__(self) -> None:
         self.is_on = True               # until it is known better
         self.recorder: _recorder.Recorder | None = None
+        self.live: _live.Tally | None = None        # what a monitor of the node is told, where no recorder does it
+        self.ask_at = NEVER             # perf_counter_ns: a step looks whether a monitor is there by now
+        self._sender: _live.Sender | None = None
         self._has_looked = False
         self._watchers: tuple[Any, ...] = ()
         self._generation = 0            # how often the first watcher came: what was open before is of no use
@@ -44,9 +52,37 @@ class Hub:
                         self.recorder = _recorder.find()
                     except ImportError:
                         self.recorder = None
+                    if self.recorder is None:
+                        self._ask()
                     self._has_looked = True
-                    self.is_on = self.recorder is not None or bool(self._watchers)
+                    self._settle()
         return self.recorder
+
+    def _settle(self) -> None:
+        self.is_on = self.recorder is not None or self.live is not None or bool(self._watchers)
+
+    def _ask(self) -> None:
+        from . import _live
+
+        self._sender = _live.start()
+        self.live = self._sender.tally if self._sender is not None else None
+        self.ask_at = NEVER if self.live is not None or os.environ.get(_live.VARIABLE) == "0" else perf_counter_ns() + ASK_NS
+
+    def ask(self) -> None:
+        """Looks for a monitor again."""
+        with self._lock:
+            if self._has_looked and self.recorder is None and self.live is None:
+                self._ask()
+                self._settle()
+
+    def forked(self) -> None:
+        """In the child: its parent's counts are not its own; it asks at its first step."""
+        self._lock = threading.Lock()
+        if self._sender is not None:
+            self._sender.forget()
+            self._sender = self.live = None
+            self.ask_at = 0
+            self._settle()
 
     def watch(self, watcher: Any) -> None:
         """`watcher.add(name, ns, is_phase)` is called whenever a range ends, in the thread in which it ends; not for one inside
@@ -62,7 +98,7 @@ class Hub:
     def unwatch(self, watcher: Any) -> None:
         with self._lock:
             self._watchers = tuple(w for w in self._watchers if w is not watcher)
-            self.is_on = self.recorder is not None or bool(self._watchers)
+            self._settle()
 
     def begin(self, owner: Any, name: str, is_phase: bool) -> None:
         """A range of this thread begins; `owner` is what ends it."""
@@ -72,6 +108,8 @@ class Hub:
                 recorder.phase_push(_PHASE_NUMBERS[name])
             else:
                 recorder.push(name)
+        if is_phase and self.live is not None:
+            self.live.push(name)
         if self._watchers:
             here = self._open
             if here.generation != self._generation:
@@ -84,6 +122,8 @@ class Hub:
         recorder = self.recorder
         if recorder is not None and recorder.word.value:
             recorder.pop()
+        if is_phase and self.live is not None:
+            self.live.pop()
         if not self._watchers:
             return
         now = perf_counter_ns()
@@ -104,6 +144,8 @@ class Hub:
 
 
 hub = Hub()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=hub.forked)
 
 
 def listening() -> _recorder.Recorder | None:

@@ -33,7 +33,11 @@ class Api(ctypes.Structure):
         ("start", _function(_u64, _u32)),
         ("end", _function(None, _u64)),
         ("phase_push", _function(None, _u32)),
+        ("count", _function(None, _u32, _u64)),
     ]
+
+
+LEAST = Api.count.offset         # bytes that every recorder has
 
 
 def encode(text: str) -> bytes:
@@ -52,6 +56,7 @@ class Recorder:
         self._mark, self._counter, self._start, self._name = api.mark, api.counter, api.start, api.name
         self.pop, self.step, self.step_end = api.pop, api.step, api.step_end
         self.end, self.phase_push = api.end, api.phase_push
+        self.count = api.count if api.size > LEAST else None
 
     def _id(self, text: str) -> int:
         known = self._ids.get(text)
@@ -87,6 +92,6 @@ def find() -> Recorder | None:
         return None
     get.restype = ctypes.POINTER(Api)
     table = get()
-    if not table or table.contents.version != VERSION or table.contents.size < ctypes.sizeof(Api):
+    if not table or table.contents.version != VERSION or table.contents.size < LEAST:
         return None
     return Recorder(table.contents)

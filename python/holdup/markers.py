@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges, phases, moments, counters and steps: what `holdup run` records beside what it sees by itself.
+"""Ranges, phases, moments, counters and steps: what `holdup run` records beside what it sees by itself, and monitors are told.
 
 They cost well under a microsecond while nobody listens, and never touch the device unless told to: work on a GPU goes on
 after the range that launched it has ended.  With `synchronize=True` a range waits for the device at both ends.
@@ -13,6 +13,8 @@ from typing import Any, Callable
 
 from . import device
 from ._hub import PHASES, hub, listening
+
+LIVE = 1 << 29          # of the recorder's word: a monitor wants steps and phases, nothing is recorded (HU_DOOR_LIVE)
 
 _CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200       # of a code object: docs of `inspect`
 
@@ -185,6 +187,23 @@ def counter(name: str, value: float) -> None:
             recorder.counter(name, float(value))
 
 
+_SAMPLES, _TOKENS = 1, 2                # holdup_countable
+
+
+def count(samples: int = 0, tokens: int = 0) -> None:
+    """So many more are done: `holdup.count(samples=len(batch))`, once in each step.  A monitor makes throughput of it."""
+    if not hub.is_on:
+        return
+    recorder = listening()
+    if recorder is not None and recorder.count is not None:
+        if samples > 0:
+            recorder.count(_SAMPLES, int(samples))
+        if tokens > 0:
+            recorder.count(_TOKENS, int(tokens))
+    elif hub.live is not None:
+        hub.live.count(max(int(samples), 0), max(int(tokens), 0))
+
+
 class _Step:
     """What `step` returns, so that `with holdup.step():` ends the step too."""
 
@@ -205,10 +224,14 @@ def step(number: int | None = None) -> _Step:
 
     Call it at the beginning of each iteration, in one thread; `step_end()` after the last.  Or `with holdup.step():`.
     """
+    if not hub.is_on and perf_counter_ns() > hub.ask_at:
+        hub.ask()
     if hub.is_on:
         recorder = listening()
         if recorder is not None:
             recorder.step(-1 if number is None or number < 0 else int(number))
+        elif hub.live is not None:
+            hub.live.step(-1 if number is None else int(number))
     return _STEP
 
 
@@ -218,6 +241,8 @@ def step_end() -> None:
         recorder = listening()
         if recorder is not None:
             recorder.step_end()
+        elif hub.live is not None:
+            hub.live.step_end()
 
 
 class profile_step:
@@ -237,5 +262,6 @@ class profile_step:
 
 
 def is_recording() -> bool:
-    """Whether a recorder listens now: for work that only markers need."""
-    return listening() is not None
+    """Whether anything is recorded now: for work that only markers need."""
+    recorder = listening()
+    return recorder is not None and bool(recorder.word.value & ~LIVE)

@@ -342,10 +342,12 @@ static int64_t realtime_of(const clock_of *c, uint64_t ticks)
     return c->now.realtime_ns - (int64_t)ns_of(c, c->now.ticks > ticks ? c->now.ticks - ticks : 0);
 }
 
-/* gloo moves tensors of the host; where there are others, NCCL may move them, and nobody here sees it. */
+/* gloo moves tensors of the host; those of devices go by NCCL, and nobody here sees when. */
 static uint32_t measured(const hu_ring_head *head, const hu_live_tally *t)
 {
-    const bool     may_hide = t->gloo_threads && head->cuda.state != HU_CUDA_UNTOUCHED;
+    const uint32_t cuda = head->cuda.state;
+    const bool     has_device = cuda != HU_CUDA_UNTOUCHED && cuda != HU_CUDA_NO_DRIVER && cuda != HU_CUDA_NO_DEVICE;
+    const bool     may_hide = t->gloo_threads && has_device;
     const uint32_t hidden = t->hidden | (may_hide ? 1u << HU_LIVE_COMMUNICATION : 0);
 
     return t->measured & ~hidden & ((1u << HU_LIVE_CAUSE_COUNT) - 1);
@@ -381,7 +383,7 @@ static void tell_tally(const clock_of *c, const hu_ring_head *head, const hu_liv
     d->tokens = t->tokens;
     d->checkpoints = t->checkpoints;
     for (size_t i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
-        d->cause_ns[i] = d->measured >> i & 1 ? ns_of(c, t->cause_ticks[i]) : 0;
+        d->cause_ns[i] = ns_of(c, t->cause_ticks[i]); /* a sum that was told does not fall */
     memcpy(d->histogram, t->histogram, sizeof d->histogram);
     if (head->state == HU_PROCESS_RUNS)
         tell_now(c, t, d);
