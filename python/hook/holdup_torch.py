@@ -20,6 +20,7 @@ VERSION = 1
 NONE, FAILED, ON = 0, 1, 2                              # hu_torch_state
 WANTS_SHAPES, WANTS_MODULES, WANTS_ALWAYS, WANTS_STACKS = 1, 2, 4, 8    # hu_pytorch_api.wants
 CHECKPOINT = 7                                          # HOLDUP_PHASE_CHECKPOINT
+LIVE = 1 << 29                                          # HU_DOOR_LIVE: a monitor wants steps and phases, nothing is recorded
 MOST_LINES = 100000                                     # of code that are remembered: a program may make code for ever
 MOST_CALLS_BEFORE_STEP = 5000                           # of modules: who calls more without a gradient does not train
 
@@ -130,7 +131,7 @@ class Hook:
 
     def look(self):
         """Is anybody listening now?"""
-        wanted = bool(self.word.value) if self.door.wants & WANTS_ALWAYS else bool(self.door.is_open())
+        wanted = bool(self.word.value & ~LIVE) if self.door.wants & WANTS_ALWAYS else bool(self.door.is_open())
         self.turn(wanted and not self.is_away and not self.is_worker)
 
 
@@ -384,7 +385,7 @@ def count_memory(hook):
     counters = [("PyTorch: GPU memory allocated", "allocated_bytes"), ("PyTorch: GPU memory reserved", "reserved_bytes")]
 
     def count():
-        if not hook.word.value or not cuda.is_initialized():
+        if not hook.word.value & ~LIVE or not cuda.is_initialized():
             return
         stats = read(cuda.current_device())
         for name, key in counters:
@@ -400,7 +401,7 @@ def mark_modules(hook):
     opened = threading.local()
 
     def before(module, _):
-        if not hook.word.value or hook.is_worker or hook.is_compiling():
+        if not hook.word.value & ~LIVE or hook.is_worker or hook.is_compiling():
             return
         stack = opened.__dict__.setdefault("stack", [])
         if not stack:

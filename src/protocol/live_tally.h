@@ -17,6 +17,7 @@ typedef struct {
     uint32_t hidden;      /* ... and those that cannot be, whatever was recorded: collectives of NCCL run on the device */
     uint32_t is_in_step;
     uint32_t now;         /* hu_live_cause + 1; 0: none */
+    uint64_t began;       /* of the process, as hu_live_datagram.began: for one that ended before anybody could look */
     uint64_t now_since;
     uint64_t counted;     /* the open step's time is laid upon its causes up to here */
     int64_t  step_number; /* of the one that runs, or of the last one */

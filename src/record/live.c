@@ -43,6 +43,7 @@ typedef struct {
 struct hu_live {
     const hu_session  *session;
     const hu_facts    *facts;
+    const hu_collector *collector; /* of this round; the images that it knows */
     int                fd;
     struct sockaddr_un sockets[SOCKETS];
     size_t             n_sockets;
@@ -241,6 +242,32 @@ static void add_up(hu_live_datagram *to, const hu_live_datagram *more)
     to->measured |= more->measured;
 }
 
+static bool make(hu_live *l, const hu_ring_head *head, teller *t, bool is_over);
+
+typedef struct {
+    hu_live *live;
+    teller  *teller;
+} succession;
+
+static void look_at_earlier(void *context, const hu_ring_head *head, pid_t pid, bool is_over)
+{
+    const succession *s = context;
+    teller           *t = s->teller;
+
+    (void)pid, (void)is_over;
+    if (head->pid == t->pid_there && head->pid_namespace == t->pid_namespace && head->started == t->started)
+        make(s->live, head, t, false);
+}
+
+/* The process executes another image, and adds nothing to the last one. */
+static void succeed(hu_live *l, teller *t, uint64_t started)
+{
+    if (l->collector)
+        hu_collect_each(l->collector, look_at_earlier, &(succession){l, t});
+    t->before = t->d;
+    t->started = started;
+}
+
 /* Whose image it is, with room for what it tells; NULL: nobody that can be told of, or an image of earlier. */
 static teller *teller_of(hu_live *l, const hu_ring_head *head, pid_t pid)
 {
@@ -256,11 +283,11 @@ static teller *teller_of(hu_live *l, const hu_ring_head *head, pid_t pid)
         return started == t->started ? t : NULL;
     pid = pid ? pid : number_here(l, head);
     since = pid ? began(pid) : 0;
+    since = since || !pid ? since : head->live.began;
     if (since == 0)
         return NULL;
-    if (t && t->d.began == since) { /* exec: d holds all sums so far */
-        t->before = t->d;
-        t->started = started;
+    if (t && t->d.began == since) {
+        succeed(l, t, started);
         return t;
     }
     if (!t && l->n == l->cap) {
@@ -471,6 +498,7 @@ void hu_live_round(hu_live *l, const hu_collector *collector)
         r.is_time = true;
         l->send_at = now + (int64_t)HU_LIVE_PERIOD_MS * MILLISECOND_NS;
     }
+    l->collector = collector;
     if (collector)
         hu_collect_each(collector, look_at, &r);
     send_due(l);
@@ -489,10 +517,12 @@ void hu_live_ended(void *live, const hu_ring_head *head, pid_t pid, bool is_over
     if (!t)
         return;
     t->is_over = true;
-    if (head->state == HU_PROCESS_EXITED && make(l, head, t, true))
+    if (head->state == HU_PROCESS_EXITED && make(l, head, t, true)) {
         say(l, t);
-    else
-        t->due = 0;
+        return;
+    }
+    make(l, head, t, false); /* for the image that comes behind it, if one does */
+    t->due = 0;
 }
 
 void hu_live_stop(hu_live *l)
