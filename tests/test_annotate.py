@@ -33,6 +33,8 @@ mark encode
 name 3 loss
 counter loss 0.25
 counter encode -1.5
+count 1 32
+count 2 5000000000
 name 4 copy
 start copy 1
 end 1
@@ -93,6 +95,11 @@ class TestHeader(unittest.TestCase):
     def test_a_longer_table_is_a_later_recorder(self):
         _, log = told([program()], {"MARKERS_SIZE": "4096"})
         self.assertEqual(log, IN_C)
+
+    def test_an_older_recorder_does_not_count(self):
+        """It has all but the last member, and is told all but that."""
+        _, log = told([program()], {"MARKERS_SIZE": "104"})
+        self.assertEqual(log, [line for line in IN_C if not line.startswith("count ")])
 
     def test_names_without_room_are_passed_as_texts(self):
         _, log = told([program()], {"MARKERS_FULL": "1"})
@@ -158,7 +165,7 @@ class TestHeader(unittest.TestCase):
                     #include <stdio.h>
                     #define O(m) printf(#m " %zu\\n", offsetof(holdup_annotate_api, m));
                     int main(void) { O(size) O(version) O(listening) O(name) O(push) O(push_text) O(pop) O(mark) O(step) O(step_end) O(counter)
-                                     O(start) O(end) O(phase_push)
+                                     O(start) O(end) O(phase_push) O(count)
                                      printf("%s %u %zu\\n", HOLDUP_ANNOTATE_SYMBOL, HOLDUP_ANNOTATE_VERSION, sizeof(holdup_annotate_api));
                                      printf("%d %d %d %d %d %d %d\\n", HOLDUP_PHASE_DATA, HOLDUP_PHASE_PREPROCESSING, HOLDUP_PHASE_TRANSFER,
                                             HOLDUP_PHASE_FORWARD, HOLDUP_PHASE_BACKWARD, HOLDUP_PHASE_OPTIMIZER, HOLDUP_PHASE_CHECKPOINT);

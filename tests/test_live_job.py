@@ -7,9 +7,9 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 import unittest
@@ -19,7 +19,7 @@ from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
 from tests.recorder import Recorded, build, once
 
 sys.path.insert(0, str(ROOT / "python"))
-from holdup import _live  # noqa: E402
+from holdup import _live, markers  # noqa: E402
 
 sys.path.remove(str(ROOT / "python"))
 
@@ -111,18 +111,17 @@ class Layout(Recorded):
     def test_python_and_c_agree(self) -> None:
         """Python's packing, limits and causes against the header itself."""
         source = self.folder / "layout.c"
-        members = [name for name in FIELDS if name not in ("is_over",)]
-        source.write_text("#include <stdio.h>\n#include \"protocol/live.h\"\nint main(void) {\n" + "".join(
+        source.write_text("#include <stdio.h>\n#include \"protocol/format.h\"\nint main(void) {\n" + "".join(
             f'printf("%zu ", offsetof(hu_live_datagram, {name}));\n' for name in [*FIELDS, "cause_ns", "histogram"]) + """
             printf("\\n%zu %d %d %u %d\\n", sizeof(hu_live_datagram), HU_LIVE_VERSION, HU_LIVE_PERIOD_MS, HU_LIVE_MAGIC, HU_LIVE_CAUSES_ROOM);
             #define L(id, name, help) printf("%s ", name);
             HU_LIVE_CAUSES(L)
             #define U(us) printf("%d ", us);
             printf("\\n"); HU_LIVE_LIMITS_US(U)
+            printf("\\n%u", (unsigned)HU_DOOR_LIVE);
             printf("\\n%s %s %s\\n", HU_LIVE_VARIABLE, HU_LIVE_SOCKET, HU_LIVE_SOCKET_OF_USER); return 0; }""")
         subprocess.run(["cc", f"-I{ROOT / 'src'}", "-o", self.folder / "layout", source], check=True)
-        offsets, facts, causes, limits, names = subprocess.run([self.folder / "layout"], check=True, capture_output=True, text=True).stdout.splitlines()
-        import struct
+        offsets, facts, causes, limits, door, names = subprocess.run([self.folder / "layout"], check=True, capture_output=True, text=True).stdout.splitlines()
         at, expected = 0, []
         for token in re.findall(r"(\d*)([A-Za-z])", FORMAT):
             n, kind = int(token[0] or 1), token[1]
@@ -140,7 +139,8 @@ class Layout(Recorded):
                             ("copies", _live.TRANSFER), ("device-wait", _live.DEVICE), ("forward", _live.FORWARD), ("backward", _live.BACKWARD),
                             ("optimizer", _live.OPTIMIZER)):
             self.assertEqual(CAUSES[cause], name)
-        self.assertTrue(members)
+        self.assertEqual(int(door), markers.LIVE)
+        self.assertIn(f"LIVE = 1 << {markers.LIVE.bit_length() - 1} ", (ROOT / "python/hook/holdup_torch.py").read_text())
 
 
 class Counts(Case):

@@ -75,13 +75,18 @@ class TestRecorded(unittest.TestCase):
             with holdup.profile_step(8): pass
             with holdup.phase("data_loading"): pass
             with holdup.phase("my own"): pass
+            holdup.count(samples=32); holdup.count(tokens=7, samples=0); holdup.count(samples=-1)
             holdup.step_end()
             """)
         self.assertEqual(out, "True\n")
         self.assertEqual([line for line in log if not line.startswith("name ")], [
             "asked", "step -1", "phase 4", "push attention", "mark middle", "pop", "pop", "step_end", "step 7", "push load", "pop", "push named",
             "pop", "push nvtx way", "counter loss 0.5", "pop", "push pushed", "pop", "start free 1", "end 1", "step 8", "step_end", "phase 1",
-            "pop", "push my own", "pop", "step_end"])
+            "pop", "push my own", "pop", "count 1 32", "count 2 7", "step_end"])
+
+    def test_an_older_recorder_does_not_count(self):
+        _, log = script("import holdup\nholdup.step(1)\nholdup.count(samples=3)", env={"MARKERS_SIZE": "104"})
+        self.assertEqual(log, ["asked", "step 1"])
 
     def test_texts_that_are_no_c_strings(self):
         _, log = script(r"""

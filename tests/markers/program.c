@@ -25,6 +25,8 @@ int main(void)
     holdup_mark_name(&encode);
     holdup_counter("loss", 0.25);
     holdup_counter_name(&encode, -1.5);
+    holdup_count(HOLDUP_SAMPLES, 32);
+    holdup_count(HOLDUP_TOKENS, 5000000000);
     range = holdup_range_start("copy");
     holdup_range_end(range);
     holdup_range_end(holdup_range_start_name(&encode));

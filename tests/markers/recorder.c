@@ -96,6 +96,11 @@ static void phase_push(uint32_t phase)
     say("phase %u", phase);
 }
 
+static void count(uint32_t what, uint64_t n)
+{
+    say("count %u %llu", what, (unsigned long long)n);
+}
+
 static uint64_t start(uint32_t id)
 {
     const uint64_t handle = __atomic_add_fetch(&handles, 1, __ATOMIC_RELAXED);
@@ -108,7 +113,7 @@ static uint64_t start(uint32_t id)
 static holdup_annotate_api api = {
     .size = sizeof api, .version = HOLDUP_ANNOTATE_VERSION, .listening = &listening, .name = name, .push = push, .push_text = push_text,
     .pop = pop, .mark = mark, .step = step, .step_end = step_end, .counter = counter, .start = start, .end = end,
-    .phase_push = phase_push,
+    .phase_push = phase_push, .count = count,
 };
 /* clang-format on */
 
