@@ -95,6 +95,23 @@ static int by_value(const void *a, const void *b)
         qsort(times, BURSTS, sizeof *times, by_value);               \
     } while (0)
 
+/* As a loop that trains is marked: four phases, one of them in another, and what was done. */
+static void whole_step(void)
+{
+    static int64_t i;
+
+    holdup_step_number(i++);
+    holdup_phase_push(HOLDUP_PHASE_DATA);
+    holdup_phase_pop();
+    holdup_phase_push(HOLDUP_PHASE_FORWARD);
+    holdup_phase_push(HOLDUP_PHASE_TRANSFER);
+    holdup_phase_pop();
+    holdup_phase_pop();
+    holdup_phase_push(HOLDUP_PHASE_OPTIMIZER);
+    holdup_phase_pop();
+    holdup_count(HOLDUP_SAMPLES, 8);
+}
+
 int main(void)
 {
     static double times[BURSTS];
@@ -115,5 +132,6 @@ int main(void)
     ROW("mark, registered name", mark);
     ROW("counter, registered name", counter);
     ROW("step", step);
+    ROW("step of four phases", whole_step);
     return 0;
 }

@@ -78,7 +78,7 @@ typedef struct {
     void (*counter)(uint32_t name, double value);
     uint64_t (*start)(uint32_t name); /* 0: not recorded */
     void (*end)(uint64_t range);
-    void (*phase_push)(uint32_t phase); /* a holdup_phase; ends with pop */
+    void (*phase_push)(uint32_t phase);       /* a holdup_phase; ends with pop */
     void (*count)(uint32_t what, uint64_t n); /* a holdup_countable; not in the oldest recorders: see `size` */
 } holdup_annotate_api;
 

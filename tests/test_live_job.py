@@ -14,6 +14,7 @@ import textwrap
 import time
 import unittest
 
+from tests.cuda import stand
 from tests.live import CAUSES, FIELDS, FORMAT, LIMITS_US, Ear, Told, bucket, check, environment
 from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
 from tests.recorder import Recorded, build, once
@@ -468,6 +469,40 @@ def build_mpi(folder: pathlib.Path, flavour: str) -> pathlib.Path:
     out = folder / f"live_mpi.{flavour}"
     subprocess.run([f"mpicc.{flavour}", "-O1", "-w", f"-I{ROOT / 'include'}", "-o", out, ROOT / "tests/inject/live_mpi.c", "-ldl"], check=True, capture_output=True)
     return out
+
+
+class Device(Case):
+    def run_steps(self, *options: str) -> tuple[Told, float]:
+        self.ear.told.clear()
+        r = stand.Recording(self.folder / "cuda", stand.program("live"), libcupti=stand.cupti(), options=("-f", *options), env={"HOLDUP_JOB_SOCKET": str(self.socket)})
+        self.assertEqual(r.done.returncode, 0, r.done.stderr)
+        self.assertEqual(r.log.misuse(), [])
+        return self.ear.wait(lambda t: t["is_over"]), float(r.done.stdout)
+
+    def test_waiting_for_the_device(self) -> None:
+        """By the stand-in of CUPTI: calls that wait for it are told to its subscriber while it records, and to nobody else."""
+        told, waited = self.run_steps()
+        self.assertEqual((told["steps"], set(told.causes)), (20, {"device-wait", "forward"}))
+        self.assertGreater(waited, 20 * 3 * 1e6)
+        self.assertGreater(told.causes["device-wait"], 0.8 * waited)
+        self.assertLess(told.causes["device-wait"], waited + MORE_NS)
+        check(self, self.ear.told)
+        for options in (("--mode", "off"), ("--trace", "user")):     # CUPTI is not asked
+            self.assertEqual(set(self.run_steps(*options)[0].causes), {"forward"}, options)
+
+    def test_numbers_of_the_calls(self) -> None:
+        """Against the vendor's headers, where PyTorch brought them."""
+        headers = sorted(pathlib.Path(torch_or_skip(self)).parent.parent.glob("lib/python*/site-packages/nvidia/*/include/cupti_runtime_cbid.h"))
+        if not headers:
+            skip_loudly("this PyTorch comes without headers of CUPTI")
+            self.skipTest("no headers")
+        source = (ROOT / "src/inject/cupti_calls.c").read_text()
+        for kind, names in (("runtime", r"cuda(Thread|Stream|Event|Device)Synchronize_\w+"), ("driver", r"cu(Ctx|Event|Stream)Synchronize(_ptsz|_v2)?")):
+            text = headers[-1].with_name(f"cupti_{kind}_cbid.h").read_text()
+            real = {int(m[1]) for m in re.finditer(r"_TRACE_CBID_(?:" + names.replace("(", "(?:") + r") += (\d+),", text)}
+            listed = re.search(kind + r"_waits\[\] = \{([0-9, ]+)\}", source)
+            assert listed
+            self.assertEqual({int(n) for n in listed[1].split(",")}, real, kind)
 
 
 TRAIN = """

@@ -252,7 +252,8 @@ static void start_live(run_state *r)
 
     if (!is_inside(r))
         return;
-    r->live = hu_live_start(&r->session, &r->facts, variable_of_command(r, HU_LIVE_VARIABLE), getenv("XDG_RUNTIME_DIR"), &err);
+    r->live = hu_live_start(&r->session, &r->facts, variable_of_command(r, HU_LIVE_VARIABLE), getenv("XDG_RUNTIME_DIR"),
+                            &err);
     if (err.code)
         hu_command_say(HU_LIVE_VARIABLE ": %s; no monitor is told about this job", err.text);
 }
@@ -775,20 +776,20 @@ static int finish(run_state *r)
 
 static int launch(run_state *r)
 {
-    hu_launch_notes          notes = {0};
-    hu_launch_signals        signals;
-    hu_launched              child;
-    hu_collect_options       how = {.ended = hu_live_ended, .max_bytes = r->o->max_size};
-    hu_supervise_options     watch = {.session = &r->session,
-                                      .delay_ns = r->o->delay_ns,
-                                      .duration_ns = r->o->duration_ns,
-                                      .waits_for_all = r->o->wait == 1,
-                                      .kill = (hu_kill)r->o->kill,
-                                      .save = save_now,
-                                      .context = r};
-    hu_error                 err = {0};
-    char                   **environment;
-    int                      why;
+    hu_launch_notes      notes = {0};
+    hu_launch_signals    signals;
+    hu_launched          child;
+    hu_collect_options   how = {.ended = hu_live_ended, .max_bytes = r->o->max_size};
+    hu_supervise_options watch = {.session = &r->session,
+                                  .delay_ns = r->o->delay_ns,
+                                  .duration_ns = r->o->duration_ns,
+                                  .waits_for_all = r->o->wait == 1,
+                                  .kill = (hu_kill)r->o->kill,
+                                  .save = save_now,
+                                  .context = r};
+    hu_error             err = {0};
+    char               **environment;
+    int                  why;
 
     r->session.control->supervisor = (uint32_t)getpid();
     if (r->o->doors & HU_DOOR_PYTORCH && hu_torch_hook_write(r->session.path, &err) < 0) {

@@ -156,6 +156,8 @@ static void json_row(hu_json_out *j, const hu_registry_entry *e, const hu_tally 
     hu_json_int(j, "records", (int64_t)t->records);
     hu_json_int(j, "lost", (int64_t)t->lost_in_all);
     hu_json_int(j, "bytes", (int64_t)t->bytes);
+    hu_json_int(j, "told", (int64_t)e->control.live_sent); /* datagrams for monitors */
+    hu_json_int(j, "not_told", (int64_t)e->control.live_failed);
     hu_json_close(j, '}');
 }
 

@@ -5,9 +5,14 @@
 
 #include "inject/cuda.h"
 #include "inject/cupti_fields.h"
+#include "inject/live.h"
 #include "base/banned.h"
 
 enum { RUNTIME_RESET = 164, RUNTIME_START = 171, RUNTIME_STOP = 172 }; /* functions whose calls we look at */
+/* That wait for the device; those of a copy last as long as the copy, and are none. */
+static const uint16_t runtime_waits[] = {126, 131, 137, 165, 239}, driver_waits[] = {17, 121, 126, 440, 800};
+enum { WAITS = sizeof runtime_waits / sizeof *runtime_waits };
+
 enum { DRIVER_START = 308, DRIVER_STOP = 309, DRIVER_RESET = 389, DRIVER_RESET_2 = 545 };
 
 const uint8_t hu_cupti_kinds[] = {OF_KERNEL,    OF_COPY,        OF_FILL, OF_RUNTIME_CALL, OF_COST,
@@ -40,6 +45,14 @@ int hu_cupti_said(const char *function, int code)
     return code;
 }
 
+static bool is_wait(bool is_driver, uint32_t cbid)
+{
+    for (size_t i = 0; i < WAITS; i++)
+        if ((is_driver ? driver_waits : runtime_waits)[i] == cbid)
+            return true;
+    return false;
+}
+
 void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_cupti_call *call)
 {
     const bool is_driver = domain == HU_CUPTI_OF_DRIVER;
@@ -55,7 +68,32 @@ void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_
     else if ((is_driver ? cbid == DRIVER_RESET || cbid == DRIVER_RESET_2 : cbid == RUNTIME_RESET) &&
              call->site == HU_CUPTI_ENTERS)
         hu_cuda_flush(true);
+    else if (is_wait(is_driver, cbid) && call->site == HU_CUPTI_ENTERS)
+        hu_live_enter(HU_LIVE_DEVICE);
+    else if (is_wait(is_driver, cbid))
+        hu_live_leave();
     hu_thread.inside--;
+}
+
+/* Only where a monitor asks: these calls are many.  A door that opened before that is left as it is. */
+static void watch_waits(void *subscriber, bool is_on)
+{
+    static bool is_watched;
+    bool        is_one = false;
+
+    if (!subscriber || !hu_the_cupti.enable_callback || !(is_on ? hu_live_on() : is_watched))
+        return;
+    for (size_t i = 0; i < WAITS; i++) {
+        is_one |= hu_the_cupti.enable_callback(is_on, subscriber, HU_CUPTI_OF_RUNTIME, runtime_waits[i]) == HU_CUPTI_OK;
+        is_one |= hu_the_cupti.enable_callback(is_on, subscriber, HU_CUPTI_OF_DRIVER, driver_waits[i]) == HU_CUPTI_OK;
+    }
+    is_watched = is_on && is_one;
+    if (is_watched) {
+        hu_live_shows(1u << HU_LIVE_DEVICE);
+        hu_live_measures(1u << HU_LIVE_DEVICE);
+    } else {
+        hu_live_hides(1u << HU_LIVE_DEVICE);
+    }
 }
 
 void hu_cupti_watch_calls(void *subscriber, bool is_on)
@@ -70,4 +108,5 @@ void hu_cupti_watch_calls(void *subscriber, bool is_on)
 
     for (size_t i = 0; subscriber && hu_the_cupti.enable_callback && i < sizeof calls / sizeof *calls; i++)
         (void)hu_the_cupti.enable_callback(is_on, subscriber, calls[i].domain, calls[i].cbid);
+    watch_waits(subscriber, is_on);
 }

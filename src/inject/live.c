@@ -30,6 +30,7 @@ typedef struct {
     uint32_t depth;          /* ranges that are open; what lies deeper than LEVELS is in the last of these */
     uint8_t  levels[LEVELS]; /* cause + 1 of each, or of what is around it */
     uint32_t waits;          /* cause + 1 of the call that it waits in */
+    uint32_t calls;          /* that it is inside of */
     uint32_t is_counted;     /* it runs collectives of gloo, and is in gloo_threads */
     uint32_t is_idle;        /* ... and in gloo_idle */
     uint32_t gloo_taken, was_busy;
@@ -253,6 +254,14 @@ void hu_live_hides(uint32_t causes)
         set_bits(&t->hidden, causes);
 }
 
+void hu_live_shows(uint32_t causes)
+{
+    hu_live_tally *const t = tally(false);
+
+    if (t)
+        __atomic_fetch_and(&t->hidden, ~causes, __ATOMIC_RELAXED);
+}
+
 void hu_live_push(uint32_t cause)
 {
     hu_live_tally *t;
@@ -329,14 +338,14 @@ uint64_t hu_live_count(uint32_t what, uint64_t n)
 
 /* waits */
 
-void hu_live_enter(void)
+void hu_live_enter(hu_live_cause cause)
 {
     hu_live_tally *const t = tally(false);
 
-    if (!t || !is_mine())
+    if (!t || !is_mine() || mine.calls++ > 0)
         return;
-    set_bits(&t->measured, 1u << HU_LIVE_COMMUNICATION);
-    mine.waits = HU_LIVE_COMMUNICATION + 1;
+    set_bits(&t->measured, 1u << cause);
+    mine.waits = cause + 1;
     changed(t);
 }
 
@@ -344,7 +353,7 @@ void hu_live_leave(void)
 {
     hu_live_tally *t;
 
-    if (!mine.waits)
+    if (mine.calls == 0 || --mine.calls > 0)
         return;
     mine.waits = HU_LIVE_NOTHING;
     t = tally(false);
@@ -434,6 +443,6 @@ void hu_live_thread_ends(void)
 /* In the child no thread of gloo is left, and the tally is another one; its thread is inside of the same ranges. */
 void hu_live_forked(void)
 {
-    mine.is_counted = mine.is_idle = mine.waits = 0;
+    mine.is_counted = mine.is_idle = mine.waits = mine.calls = 0;
     owner = NULL;
 }

@@ -30,15 +30,16 @@ void hu_live_pop(void);
 uint32_t hu_live_named(uint32_t id);
 void     hu_live_name(const char *text, uint32_t id);
 
-/* This process sees a cause whenever there is one, even if there is none; or cannot see it. */
+/* From now on this process sees these causes, bits, even if there are none; or cannot see them. */
 void hu_live_measures(uint32_t causes);
 void hu_live_hides(uint32_t causes);
+void hu_live_shows(uint32_t causes); /* again */
 
 /* `n` more samples or tokens (holdup_countable); the sum. */
 uint64_t hu_live_count(uint32_t what, uint64_t n);
 
-/* A call of this thread that waits for others begins, and ends: communication. */
-void hu_live_enter(void);
+/* A call of this thread that waits for others, or for the device, begins and ends.  Calls inside of it are it. */
+void hu_live_enter(hu_live_cause cause);
 void hu_live_leave(void);
 
 /* A wait for a condition begins (`row`: a hu_os_call), and ends.  False: it is nothing to us, and has no end. */

@@ -603,8 +603,9 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
 
     hu_thread.inside++;
     f->is_timed_only = !hu_gate_open(HU_DOOR_MPI) && !is_followed(f->call);
-    if (hu_live_on() && is_communication(f->call))
-        hu_live_enter();
+    f->is_entered = hu_live_on() && is_communication(f->call);
+    if (f->is_entered)
+        hu_live_enter(HU_LIVE_COMMUNICATION);
     if (f->is_timed_only)
         return;
     if (!may_ask() && class != HU_MPI_CLASS_START && class != HU_MPI_CLASS_END)
@@ -641,7 +642,8 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
     knowledge      k = nothing_known();
     bool           is_worth = true;
 
-    hu_live_leave();
+    if (f->is_entered)
+        hu_live_leave();
     if (f->is_timed_only) {
         hu_thread.inside--;
         return;

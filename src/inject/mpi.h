@@ -103,9 +103,9 @@ typedef struct { /* not initialised: most calls need none of it */
 typedef struct {
     uint16_t       call;
     bool           is_fortran, has_fortran_status;
-    bool           is_last;   /* it will not return */
-    bool           is_timed_only; /* for a monitor: nothing of it is recorded */
-    const char    *arguments; /* letters: protocol/mpi_calls.h */
+    bool           is_last;                   /* it will not return */
+    bool           is_timed_only, is_entered; /* for a monitor: nothing of it is recorded; it is counted */
+    const char    *arguments;                 /* letters: protocol/mpi_calls.h */
     hu_word       *a;
     uint64_t       since;
     const hu_word *requests; /* that it was given: handles before the call */

@@ -45,23 +45,23 @@ HU_WRAP(epoll_pwait, int, epoll_pwait, (int fd, struct epoll_event *to, int n, i
         (fd, to, n, ms, mask), HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 
 /* Who waits for a condition may wait for a collective of gloo (live.c). */
-#define COUNTED(row, call)                                                       \
-    ({                                                                           \
-        const bool is_told = hu_live_on() && hu_live_waits(HU_OS_CALL_##row);    \
-        const int  result = (call);                                              \
-                                                                                 \
-        if (is_told)                                                             \
-            hu_live_waited();                                                    \
-        result;                                                                  \
+#define COUNTED(row, call)                                                    \
+    ({                                                                        \
+        const bool is_told = hu_live_on() && hu_live_waits(HU_OS_CALL_##row); \
+        const int  result = (call);                                           \
+                                                                              \
+        if (is_told)                                                          \
+            hu_live_waited();                                                 \
+        result;                                                               \
     })
 
 #define WRAP_CONDITION(...) HU_WRAP_ON_OF(HU_DOOR_OSRT | HU_DOOR_LIVE, COUNTED, __VA_ARGS__)
 
 /* Threads.  Programs of before 2003 bind the older conditions; nobody has seen one. */
 WRAP_CONDITION(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
-           (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, c, m, BY_RC)
+               (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, c, m, BY_RC)
 WRAP_CONDITION(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
-           (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, c, m, BY_RC)
+               (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, c, m, BY_RC)
 HU_WRAP(pthread_join, int, pthread_join, (pthread_t thread, void **result), (thread, result), ENOSYS, BY_RC)
 
 /* A semaphore that is free is taken without looking at the clock, as a lock is.  The call stays a point of cancellation. */
@@ -145,8 +145,8 @@ HU_WRAP(epoll_pwait, int, epoll_pwait2,
         (int fd, struct epoll_event *to, int n, const struct timespec *t, const sigset_t *mask), (fd, to, n, t, mask),
         HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 WRAP_CONDITION(pthread_cond_clockwait, int, pthread_cond_clockwait, "pthread_cond_clockwait", NULL,
-           (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
-           ENOSYS, c, m, BY_RC)
+               (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
+               ENOSYS, c, m, BY_RC)
 HU_WRAP_ON(sem_clockwait, int, sem_clockwait, "sem_clockwait", NULL,
            (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until), HU_ABSENT(-1), s, NULL, BY_ERRNO)
 HU_WRAP(pthread_join, int, pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until),

@@ -63,8 +63,9 @@ enum {
 #define D(id, name, bit) HU_DOOR_##id = 1 << (bit),
     HU_DOORS(D)
 #undef D
-        HU_DOOR_LIVE = 1 << 29,  /* steps and causes are counted for a monitor (live_tally.h), whether or not anything is recorded */
-        HU_DOOR_WATCH = 1 << 30, /* steps or ranges are watched, though nothing is recorded: they open the gate */
+        HU_DOOR_LIVE =
+            1 << 29, /* steps and causes are counted for a monitor (live_tally.h), whether or not anything is recorded */
+    HU_DOOR_WATCH = 1 << 30, /* steps or ranges are watched, though nothing is recorded: they open the gate */
 };
 
 typedef struct {

@@ -79,7 +79,7 @@ typedef struct {
     uint16_t version, bytes;
     uint32_t pid;      /* as the sender sees it */
     uint32_t measured; /* bits of hu_live_cause: recorded in this process; what is not is absent, not 0 */
-    uint64_t began;    /* of the process: field 22 of /proc/PID/stat; with the pid, it is who this is, whatever it executes */
+    uint64_t began; /* of the process: field 22 of /proc/PID/stat; with the pid, it is who this is, whatever it executes */
     uint64_t sequence; /* of this datagram: one that is not newer than the last is dropped */
     int64_t  sent_ns;  /* CLOCK_REALTIME */
 
@@ -97,7 +97,7 @@ typedef struct {
     int64_t  now_since_ns;    /* CLOCK_REALTIME: since when */
     uint64_t samples, tokens; /* that the program has counted (holdup_count); 0: not told */
     uint64_t checkpoints;     /* that are written, in steps or not */
-    uint64_t cause_ns[HU_LIVE_CAUSES_ROOM];       /* of the steps that are over, as step_ns: all of them together are not more */
+    uint64_t cause_ns[HU_LIVE_CAUSES_ROOM]; /* of the steps that are over, as step_ns: all of them together are not more */
     uint64_t histogram[HU_LIVE_LIMITS + 1]; /* steps by the limit that they are not above: of each alone, not added up */
 } hu_live_datagram;
 

@@ -12,12 +12,12 @@
 
 typedef struct {
     uint32_t version;
-    uint32_t is_used;     /* the program has marked a step, a phase or a count: this process tells how it does */
-    uint32_t measured;    /* bits of hu_live_cause that are recorded in here ... */
-    uint32_t hidden;      /* ... and those that cannot be, whatever was recorded: collectives of NCCL run on the device */
+    uint32_t is_used;  /* the program has marked a step, a phase or a count: this process tells how it does */
+    uint32_t measured; /* bits of hu_live_cause that are recorded in here ... */
+    uint32_t hidden;   /* ... and those that cannot be, whatever was recorded: collectives of NCCL run on the device */
     uint32_t is_in_step;
-    uint32_t now;         /* hu_live_cause + 1; 0: none */
-    uint64_t began;       /* of the process, as hu_live_datagram.began: for one that ended before anybody could look */
+    uint32_t now;   /* hu_live_cause + 1; 0: none */
+    uint64_t began; /* of the process, as hu_live_datagram.began: for one that ended before anybody could look */
     uint64_t now_since;
     uint64_t counted;     /* the open step's time is laid upon its causes up to here */
     int64_t  step_number; /* of the one that runs, or of the last one */
@@ -29,9 +29,9 @@ typedef struct {
     uint64_t histogram[HU_LIVE_LIMITS + 1];
 
     /* gloo: its threads count themselves, and the thread of the steps says when it waits for somebody */
-    uint64_t waits_since;                 /* 0: it does not */
-    uint32_t gloo_threads, gloo_idle;     /* that run collectives; of these, that wait for one to run */
-    uint32_t gloo_taken, gloo_reserved;   /* how often one of them found work */
+    uint64_t waits_since;               /* 0: it does not */
+    uint32_t gloo_threads, gloo_idle;   /* that run collectives; of these, that wait for one to run */
+    uint32_t gloo_taken, gloo_reserved; /* how often one of them found work */
 } hu_live_tally;
 
 #endif

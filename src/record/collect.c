@@ -45,16 +45,16 @@ typedef struct {
 } image;
 
 struct hu_collector {
-    char            session[HU_SESSION_PATH_MAX];
-    hu_drain_budget budget;
+    char             session[HU_SESSION_PATH_MAX];
+    hu_drain_budget  budget;
     hu_collect_look *ended;
     void            *context;
-    hu_clock        clock;
-    image          *images; /* that are not over */
-    size_t          n, cap, n_over;
-    int             inotify; /* -1: none */
-    struct timespec changed; /* the directory, when it was read last */
-    int64_t         look_at;
+    hu_clock         clock;
+    image           *images; /* that are not over */
+    size_t           n, cap, n_over;
+    int              inotify; /* -1: none */
+    struct timespec  changed; /* the directory, when it was read last */
+    int64_t          look_at;
 };
 
 static int64_t now_ns(void)

@@ -41,15 +41,15 @@ typedef struct {
 } teller;
 
 struct hu_live {
-    const hu_session  *session;
-    const hu_facts    *facts;
+    const hu_session   *session;
+    const hu_facts     *facts;
     const hu_collector *collector; /* of this round; the images that it knows */
-    int                fd;
-    struct sockaddr_un sockets[SOCKETS];
-    size_t             n_sockets;
-    int64_t            look_at, send_at, search_at;
-    teller            *tellers;
-    size_t             n, cap;
+    int                 fd;
+    struct sockaddr_un  sockets[SOCKETS];
+    size_t              n_sockets;
+    int64_t             look_at, send_at, search_at;
+    teller             *tellers;
+    size_t              n, cap;
 };
 
 static int64_t now_ns(clockid_t clock)

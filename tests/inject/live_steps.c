@@ -32,11 +32,11 @@ static void nap_us(long us)
     nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
 }
 
-#define LOGGED(name, ...)                                               \
-    do {                                                                \
-        const long long before = now();                                 \
-        __VA_ARGS__;                                                    \
-        fprintf(log_file, "%s %lld %lld\n", (name), before, now());     \
+#define LOGGED(name, ...)                                           \
+    do {                                                            \
+        const long long before = now();                             \
+        __VA_ARGS__;                                                \
+        fprintf(log_file, "%s %lld %lld\n", (name), before, now()); \
     } while (0)
 
 static void one_step(void)
