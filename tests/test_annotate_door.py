@@ -60,8 +60,9 @@ class TestDoor(unittest.TestCase):
             "step 0", "phase forward", "begin attention", "end", "begin encode", "begin encode", "end", "end", "end", "mark saved", "mark encode",
             "start copy #1", "stop #1", "start encode #2", "stop #2", "step 41", "step_end"])
         counters = process.of("counter")
-        self.assertEqual([c.text for c in counters], ["loss", "encode"])
-        self.assertEqual([c.a for c in counters], [0x3FD0000000000000, 0xBFF8000000000000])       # 0.25 and -1.5
+        self.assertEqual([c.text for c in counters], ["loss", "encode", "samples", "tokens"])
+        self.assertEqual([c.a for c in counters], [0x3FD0000000000000, 0xBFF8000000000000,         # 0.25 and -1.5
+                                                   0x4040000000000000, 0x41F2A05F20000000])        # 32 and 5e9
         self.assertTrue(process.doors & DOORS["user"])
         self.assertEqual(sum(process.lost), 0)
         times = [r.time for r in process.of(*MARKERS)]

@@ -16,8 +16,8 @@ import unittest
 
 from tests.cuda import stand
 from tests.live import CAUSES, FIELDS, FORMAT, LIMITS_US, Ear, Told, bucket, check, environment
-from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
-from tests.recorder import Recorded, build, once
+from tests.program import EXE, NOBODY, ROOT, for_nobody, skip_loudly, torch_or_skip
+from tests.recorder import LIBRARY, Recorded, build, once
 
 sys.path.insert(0, str(ROOT / "python"))
 from holdup import _live, markers  # noqa: E402
@@ -178,6 +178,17 @@ class Counts(Case):
         Log(self.folder / "log.fork").compare(self, self.ear.of(child)[-1])
         Log(self.log).compare(self, parents[-1])
 
+    def test_no_half_of_a_step_is_told(self) -> None:
+        """Ten million steps, a handler and a thread that mark, too: each datagram adds up, and nearly nothing is missed."""
+        n = 10000000
+        self.assertEqual(self.run_it(self.program(), self.log, 0, "storm", n).returncode, 0)
+        told = self.hear_all()
+        self.assertGreater(len(told), 2)
+        self.assertGreater(told[-1]["steps"], 0.999 * n)
+        self.assertLess(told[-1]["steps"], 1.1 * n)
+        self.assertEqual(set(told[-1].causes), {"forward", "checkpoint"}, "a thread that makes no steps has no causes")
+        self.assertGreater(told[-1]["samples"], 0)
+
     def test_exec_goes_on_counting(self) -> None:
         for options in (("--mode", "off"), ()):
             self.ear.told.clear()
@@ -187,6 +198,39 @@ class Counts(Case):
             Log(self.log).compare(self, told, Log(self.folder / "log.exec"))
             self.assertEqual(told["samples"], 16 * 8)
             check(self, self.ear.told)
+
+
+class Elsewhere(Case):
+    def still(self, *before: object) -> Told:
+        """What a program tells that hangs, in a process that has just begun."""
+        process = self.start(*before, self.program(), self.log, 3, "hang")
+        told = self.ear.wait(lambda t: t["steps"] == 3 and t.now == "checkpoint")
+        stat = pathlib.Path(f"/proc/{told['pid']}/stat").read_text()
+        self.assertEqual(stat.partition("(")[2].rpartition(")")[0], "live_steps")
+        self.assertEqual(int(stat.rpartition(")")[2].split()[19]), told["began"])
+        os.kill(told["pid"], signal.SIGKILL)
+        process.communicate(timeout=60)
+        return told
+
+    def test_in_a_container_it_has_the_number_that_we_know_it_by(self) -> None:
+        if subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, check=False).returncode:
+            skip_loudly("no namespace of processes can be made here")
+            self.skipTest("no namespaces")
+        self.still("unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh")
+
+    def test_of_another_user(self) -> None:
+        """It cannot open the session: its ring is given to it."""
+        folder = for_nobody(self, LIBRARY, EXE, self.program())
+        self.log = folder / "log"
+        self.log.touch()
+        self.log.chmod(0o666)
+        process = subprocess.Popen([folder / pathlib.Path(EXE).name, "run", "-q", "--mode", "off", "--no-report", "-f", "-o", self.trace, "--", *NOBODY,
+                                    folder / "live_steps", self.log, "3", "hang"], env=environment(self.socket), stdin=subprocess.DEVNULL)
+        self.addCleanup(self.stop, process)
+        told = self.ear.wait(lambda t: t["steps"] == 3 and t.now == "checkpoint")
+        self.assertEqual(os.stat(f"/proc/{told['pid']}").st_uid, 65534)
+        os.kill(told["pid"], signal.SIGKILL)
+        process.wait(timeout=60)
 
 
 class Ends(Case):
@@ -282,6 +326,7 @@ class Receivers(Case):
     def test_who_uses_no_marker_tells_nothing(self) -> None:
         self.run_it("true")
         self.run_it(sys.executable, "-c", "import time; time.sleep(0.7)")
+        self.run_it(sys.executable, "-c", "import holdup, time\nwith holdup.phase('data'): time.sleep(0.7)")
         self.assertEqual(self.hear_all(), [])
 
     def test_a_path_that_is_too_long(self) -> None:
@@ -356,7 +401,8 @@ class Python(Case):
                 sys.exit(0)
             os.waitpid(child, 0)
             if os.fork() == 0:
-                os._exit(0)             # without a step: not told of
+                with holdup.phase("data"): time.sleep(0.7)
+                os._exit(0)             # a worker without a step: not told of
             os.wait()
             print(child)
             """)

@@ -34,7 +34,7 @@ class Hub:
         self.is_on = True               # until it is known better
         self.recorder: _recorder.Recorder | None = None
         self.live: _live.Tally | None = None        # what a monitor of the node is told, where no recorder does it
-        self.ask_at = NEVER             # perf_counter_ns: a step looks whether a monitor is there by now
+        self.ask_at = 0                 # perf_counter_ns: a step then looks whether a monitor is there by now
         self._sender: _live.Sender | None = None
         self._has_looked = False
         self._watchers: tuple[Any, ...] = ()
@@ -52,8 +52,8 @@ class Hub:
                         self.recorder = _recorder.find()
                     except ImportError:
                         self.recorder = None
-                    if self.recorder is None:
-                        self._ask()
+                    if self.recorder is not None:
+                        self.ask_at = NEVER
                     self._has_looked = True
                     self._settle()
         return self.recorder
@@ -61,19 +61,21 @@ class Hub:
     def _settle(self) -> None:
         self.is_on = self.recorder is not None or self.live is not None or bool(self._watchers)
 
-    def _ask(self) -> None:
-        from . import _live
-
-        self._sender = _live.start()
-        self.live = self._sender.tally if self._sender is not None else None
-        self.ask_at = NEVER if self.live is not None or os.environ.get(_live.VARIABLE) == "0" else perf_counter_ns() + ASK_NS
-
     def ask(self) -> None:
-        """Looks for a monitor again."""
+        """Looks for a monitor, at steps and counts alone: a worker that only has phases tells nothing."""
+        if self.look() is not None:
+            return
         with self._lock:
-            if self._has_looked and self.recorder is None and self.live is None:
-                self._ask()
-                self._settle()
+            if self.live is not None:
+                return
+            from . import _live
+
+            self._sender = _live.start()
+            if self._sender is not None:
+                self.live = self._sender.tally
+            is_refused = os.environ.get(_live.VARIABLE) == "0"
+            self.ask_at = NEVER if self.live is not None or is_refused else perf_counter_ns() + ASK_NS
+            self._settle()
 
     def forked(self) -> None:
         """In the child: its parent's counts are not its own; it asks at its first step."""

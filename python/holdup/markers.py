@@ -192,6 +192,8 @@ _SAMPLES, _TOKENS = 1, 2                # holdup_countable
 
 def count(samples: int = 0, tokens: int = 0) -> None:
     """So many more are done: `holdup.count(samples=len(batch))`, once in each step.  A monitor makes throughput of it."""
+    if hub.live is None and perf_counter_ns() > hub.ask_at:
+        hub.ask()
     if not hub.is_on:
         return
     recorder = listening()
@@ -224,7 +226,7 @@ def step(number: int | None = None) -> _Step:
 
     Call it at the beginning of each iteration, in one thread; `step_end()` after the last.  Or `with holdup.step():`.
     """
-    if not hub.is_on and perf_counter_ns() > hub.ask_at:
+    if hub.live is None and perf_counter_ns() > hub.ask_at:
         hub.ask()
     if hub.is_on:
         recorder = listening()

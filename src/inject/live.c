@@ -4,8 +4,8 @@
  * Ranges are kept for each thread, since any of them may be the next to mark a step; the tally is the process's, and written
  * for one thread at a time, the last that began a step.
  *
- * gloo: PyTorch calls the threads that run its collectives HU_THREAD_OF_GLOO.  They wait for work without a limit of time and
- * for their peers with one (ProcessGroupGloo.cpp, UnboundBuffer), so that one is idle while it is inside of
+ * gloo: PyTorch calls the threads that run its collectives HU_THREAD_OF_GLOO.  They wait for work without a limit of time
+ * and for their peers with one (ProcessGroupGloo.cpp, UnboundBuffer), so that one is idle while it is inside of
  * pthread_cond_wait.  The thread of the steps waits for a condition, too, until the collective is over: what it waits while
  * one runs, or one began, is communication.  Whether one runs is only known behind the wait: it may have been asked for a
  * moment before, and its thread not be awake yet.
@@ -278,7 +278,6 @@ void hu_live_push(uint32_t cause)
     t = tally(true);
     if (!t)
         return;
-    use(t);
     if (is_mine() || !__atomic_load_n(&owner, __ATOMIC_RELAXED))
         set_bits(&t->measured, 1u << (cause - 1));
     changed(t);

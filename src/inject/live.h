@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live.h - counts steps and what holds them up into the head of the ring file, from where the supervisor tells a monitor.
  *
- * No system call, no lock that waits: what finds the tally taken (a signal handler between two instructions of it, a second
- * thread that marks steps) is not counted.  All but the questions may be called with HU_DOOR_LIVE closed: ask hu_live_on first.
+ * No system call but once in a process, no lock that waits: what finds the tally taken (a signal handler between two
+ * instructions of it, a second thread that marks steps) is not counted.  Ask hu_live_on before.
  */
 #ifndef HU_INJECT_LIVE_H
 #define HU_INJECT_LIVE_H

@@ -83,7 +83,8 @@ static bool before_exec(const char *program)
         hu_process_replaced(program);
         return hu_the_process.head->state == HU_PROCESS_REPLACED;
     }
-    if (hu_the_process.head && hu_gate_open(HU_DOORS_OF_RECORDS)) /* a child of vfork: its parent's ring is here, its thread waits */
+    /* a child of vfork: its parent's ring is here, its thread waits */
+    if (hu_the_process.head && hu_gate_open(HU_DOORS_OF_RECORDS))
         record(HU_RECORD_FORK, 0, hu_sys_pid());
     return false;
 }

@@ -12,7 +12,7 @@
 
 typedef struct {
     uint32_t version;
-    uint32_t is_used;  /* the program has marked a step, a phase or a count: this process tells how it does */
+    uint32_t is_used;  /* this process tells: it has marked a step or a count, and is no worker that only has phases */
     uint32_t measured; /* bits of hu_live_cause that are recorded in here ... */
     uint32_t hidden;   /* ... and those that cannot be, whatever was recorded: collectives of NCCL run on the device */
     uint32_t is_in_step;

@@ -219,7 +219,7 @@ void hu_collect_each(const hu_collector *c, hu_collect_look *look, void *context
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->images[i].drain)
-            look(context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]), false);
+            look(context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]));
 }
 
 static void look_for_deaths(hu_collector *c)
@@ -227,7 +227,7 @@ static void look_for_deaths(hu_collector *c)
     for (size_t i = 0; i < c->n;) {
         if (c->images[i].drain && is_dead(&c->images[i])) {
             if (c->ended)
-                c->ended(c->context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]), true);
+                c->ended(c->context, hu_drain_head_of(c->images[i].drain), number_of(&c->images[i]));
             end(c, &c->images[i], true);
             forget(c, i);
         } else {

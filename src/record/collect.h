@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "protocol/format.h"
 
-/* A process image.  pid: its number here; 0: it has none, as far as is known.  is_over: it has ended, and is not seen again. */
-typedef void hu_collect_look(void *context, const hu_ring_head *head, pid_t pid, bool is_over);
+/* A process image.  pid: its number here; 0: it has none, as far as is known. */
+typedef void hu_collect_look(void *context, const hu_ring_head *head, pid_t pid);
 
 typedef struct {
     hu_collect_look *ended; /* called for each that has ended, before it is forgotten; NULL: nobody wants to know */

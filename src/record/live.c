@@ -4,8 +4,8 @@
  * A queue of a Unix socket holds few datagrams (net.unix.max_dgram_qlen): what finds it full is tried again in the next
  * rounds, until there is something newer to tell.
  *
- * A process that calls exec goes on counting: it has a new ring, and what it did before is added.  One that was replaced by a
- * program without a recorder is in no step.  What ends as it wanted to says so, once; what is killed says nothing.
+ * A process that calls exec goes on counting: it has a new ring, and what it did before is added.  One that was replaced
+ * by a program without a recorder is in no step.  What ends as it wanted to says so, once; what is killed says nothing.
  */
 #include "record/live.h"
 
@@ -249,12 +249,12 @@ typedef struct {
     teller  *teller;
 } succession;
 
-static void look_at_earlier(void *context, const hu_ring_head *head, pid_t pid, bool is_over)
+static void look_at_earlier(void *context, const hu_ring_head *head, pid_t pid)
 {
     const succession *s = context;
     teller           *t = s->teller;
 
-    (void)pid, (void)is_over;
+    (void)pid;
     if (head->pid == t->pid_there && head->pid_namespace == t->pid_namespace && head->started == t->started)
         make(s->live, head, t, false);
 }
@@ -457,12 +457,11 @@ typedef struct {
     bool     is_time;
 } round;
 
-static void look_at(void *context, const hu_ring_head *head, pid_t pid, bool is_over)
+static void look_at(void *context, const hu_ring_head *head, pid_t pid)
 {
     const round *r = context;
     teller      *t;
 
-    (void)is_over;
     if (!__atomic_load_n(&head->live.is_used, __ATOMIC_ACQUIRE))
         return;
     t = teller_of(r->live, head, pid); /* in each round: of one that ends soon, /proc has to be read now */
@@ -505,12 +504,11 @@ void hu_live_round(hu_live *l, const hu_collector *collector)
     forget_told(l);
 }
 
-void hu_live_ended(void *live, const hu_ring_head *head, pid_t pid, bool is_over)
+void hu_live_ended(void *live, const hu_ring_head *head, pid_t pid)
 {
     hu_live *l = live;
     teller  *t;
 
-    (void)is_over;
     if (!l || !l->session->control->live || !__atomic_load_n(&head->live.is_used, __ATOMIC_ACQUIRE))
         return;
     t = teller_of(l, head, pid);

@@ -10,9 +10,9 @@
 typedef struct hu_live hu_live;
 
 /*
- * `where` is HU_LIVE_VARIABLE as the command gets it, NULL where it is not set; `user_folder` XDG_RUNTIME_DIR, or NULL.  Where
- * a socket is named, or one is there, the programs count from their beginning.  Both `session` and `facts` outlive what is
- * returned.  NULL: nobody is to be told (*err is set if that is not what was wanted: HU_EUSAGE, HU_EIO).
+ * `where` is HU_LIVE_VARIABLE as the command gets it, NULL where it is not set; `user_folder` XDG_RUNTIME_DIR, or NULL.
+ * Where a socket is named, or one is there, the programs count from their beginning.  Both `session` and `facts` outlive
+ * what is returned.  NULL: nobody is to be told (*err is set if that is not what was wanted: HU_EUSAGE, HU_EIO).
  */
 hu_live *hu_live_start(const hu_session *session, const hu_facts *facts, const char *where, const char *user_folder,
                        hu_error *err);
@@ -21,7 +21,7 @@ hu_live *hu_live_start(const hu_session *session, const hu_facts *facts, const c
 void hu_live_round(hu_live *live, const hu_collector *collector);
 
 /* hu_collect_options.ended; `live` is the context. */
-void hu_live_ended(void *live, const hu_ring_head *head, pid_t pid, bool is_over);
+void hu_live_ended(void *live, const hu_ring_head *head, pid_t pid);
 
 /* Tells what is still to be told, for 100 ms at most, and frees.  NULL is fine. */
 void hu_live_stop(hu_live *live);

@@ -6,12 +6,18 @@
  *     fork N       a child makes N steps (LOG.fork) and ends; waits for it
  *     hang         inside of a step, in a checkpoint, until it is killed
  *     exit N       now
+ *     storm N      N steps at once, which the log does not have, beside a timer whose handler marks a step in every tenth
+ *                  tick, and beside a thread with phases of its own
  */
 #include <holdup_annotate.h>
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +76,56 @@ static void steps(int n)
     fflush(log_file);
 }
 
+static volatile bool is_over;
+
+static void on_tick(int signal)
+{
+    static unsigned ticks;
+
+    (void)signal;
+    if (++ticks % 10 == 0)
+        holdup_step();
+    holdup_phase_push(HOLDUP_PHASE_CHECKPOINT);
+    holdup_phase_pop();
+}
+
+static void *other(void *unused)
+{
+    (void)unused;
+    while (!is_over) {
+        holdup_phase_push(HOLDUP_PHASE_BACKWARD);
+        holdup_count(HOLDUP_SAMPLES, 1);
+        holdup_phase_pop();
+    }
+    return NULL;
+}
+
+static void storm(long n)
+{
+    const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    pthread_t              thread;
+    sigset_t               alarm;
+
+    signal(SIGALRM, on_tick);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, NULL); /* the handler runs on the thread that makes the steps */
+    holdup_step();
+    if (pthread_create(&thread, NULL, other, NULL) != 0)
+        exit(6);
+    pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (long i = 0; i < n; i++) {
+        holdup_step();
+        holdup_phase_push(HOLDUP_PHASE_FORWARD);
+        holdup_phase_pop();
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    is_over = true;
+    pthread_join(thread, NULL);
+    holdup_step_end();
+}
+
 static void open_log(const char *path, const char *suffix)
 {
     char text[4096];
@@ -97,6 +153,8 @@ int main(int argc, char **argv)
             return 2;
         if (strcmp(argv[i], "more") == 0)
             steps(atoi(argv[i + 1]));
+        if (strcmp(argv[i], "storm") == 0)
+            storm(atol(argv[i + 1]));
         if (strcmp(argv[i], "await") == 0)
             while (access(argv[i + 1], F_OK) < 0)
                 nap_us(10000);
