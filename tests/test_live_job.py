@@ -2,6 +2,7 @@
 """What a job tells the monitor of its node: the numbers are those of the program's own log, whoever listens, and whatever becomes of the job."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -17,7 +18,7 @@ import unittest
 from tests.cuda import stand
 from tests.live import CAUSES, FIELDS, FORMAT, LIMITS_US, Ear, Told, bucket, check, environment
 from tests.program import EXE, NOBODY, ROOT, for_nobody, skip_loudly, torch_or_skip
-from tests.recorder import LIBRARY, Recorded, build, once
+from tests.recorder import LIBRARY, Recorded, build, holdup, once
 
 sys.path.insert(0, str(ROOT / "python"))
 from holdup import _live, markers  # noqa: E402
@@ -282,6 +283,10 @@ class Receivers(Case):
             time.sleep(0.01)
         self.ear = Ear(self.socket)
         self.assertEqual(self.ear.wait(lambda t: t["steps"] == 9)["samples"], 72)
+        status = holdup("status", "--json", env=environment(None))
+        run, = (run for run in json.loads(status.stdout) if run["supervisor"] == process.pid)
+        self.assertGreaterEqual(run["told"], 2)
+        self.assertGreater(run["not_told"], 0, "nobody was there for a while")
         end.touch()
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out, err), (0, "", ""))

@@ -47,6 +47,7 @@ struct hu_live {
     int                 fd;
     struct sockaddr_un  sockets[SOCKETS];
     size_t              n_sockets;
+    bool                is_named; /* by the user: else whichever are there */
     int64_t             look_at, send_at, search_at;
     teller             *tellers;
     size_t              n, cap;
@@ -106,10 +107,11 @@ hu_live *hu_live_start(const hu_session *session, const hu_facts *facts, const c
     }
     l->session = session;
     l->facts = facts;
+    l->is_named = where && where[0];
     l->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd < 0)
         hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no socket can be made: %s", strerror(errno));
-    else if (where && where[0])
+    else if (l->is_named)
         add_socket(l, "", where, err);
     else if (add_socket(l, "", HU_LIVE_SOCKET, err) == 0 && user_folder && user_folder[0] == '/')
         add_socket(l, user_folder, HU_LIVE_SOCKET_OF_USER, NULL);
@@ -117,7 +119,7 @@ hu_live *hu_live_start(const hu_session *session, const hu_facts *facts, const c
         hu_live_stop(l);
         return NULL;
     }
-    if (where && where[0])
+    if (l->is_named)
         wake(l);
     else
         look_for_sockets(l);
@@ -143,7 +145,7 @@ static size_t send_due(hu_live *l)
             else if (errno == EAGAIN || errno == ENOBUFS)
                 is_full[k] = true;
             else
-                c->live_failed += errno != ENOENT; /* nobody is there */
+                c->live_failed += l->is_named || errno != ENOENT; /* of the usual ones, some are not there */
             if (!is_full[k])
                 t->due &= ~(1u << k);
         }
