@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/live.h"
 #include "inject/osrt.h"
 #include "inject/process.h"
 #include "protocol/rank_id.h"
@@ -22,11 +23,22 @@ static bool tells_rank(const char *text)
            (n >= 6 && memcmp(text + n - 6, "PROCID", 6) == 0);
 }
 
+void hu_process_read_place(hu_live_tally *tally)
+{
+    hu_rank_id rank;
+
+    hu_rank_id_detect(environ, &rank);
+    tally->local_size = rank.local_size;
+    snprintf(tally->step_id, sizeof tally->step_id, "%s", rank.step_id);
+}
+
 void hu_process_read_rank(void)
 {
     hu_ring_head *head = hu_the_process.head;
     hu_rank_id    rank;
 
+    if (head && hu_live_tells())
+        hu_process_read_place(&head->live);
     if (!head || strncmp(head->rank_source, "MPI", 3) == 0) /* the communicator knows better */
         return;
     hu_rank_id_detect(environ, &rank);
@@ -36,8 +48,6 @@ void hu_process_read_rank(void)
     head->local_rank = rank.local_rank;
     head->world_size = rank.world_size;
     head->node = rank.node;
-    head->local_size = rank.local_size;
-    snprintf(head->step_id, sizeof head->step_id, "%s", rank.step_id);
     snprintf(head->rank_source, sizeof head->rank_source, "%s", rank.source);
     snprintf(head->job_id, sizeof head->job_id, "%s", rank.job_id);
 }

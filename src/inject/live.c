@@ -53,6 +53,13 @@ static const struct {
 
 static uint32_t named[NAMES]; /* ids of such texts | cause << 24; 0: free */
 
+static bool tells; /* this process: its tally is used */
+
+bool hu_live_tells(void)
+{
+    return __atomic_load_n(&tells, __ATOMIC_RELAXED);
+}
+
 static bool is_mine(void)
 {
     return __atomic_load_n(&owner, __ATOMIC_RELAXED) == &mine;
@@ -128,7 +135,9 @@ static void use(hu_live_tally *t)
     if (__builtin_expect(t->is_used, 1))
         return;
     t->began = beginning();
+    hu_process_read_place(t);
     __atomic_store_n(&t->is_used, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&tells, true, __ATOMIC_RELAXED);
 }
 
 static uint32_t now(void)
@@ -444,4 +453,5 @@ void hu_live_forked(void)
 {
     mine.is_counted = mine.is_idle = mine.waits = mine.calls = 0;
     owner = NULL;
+    tells = false;
 }

@@ -18,6 +18,9 @@ static inline bool hu_live_on(void)
     return hu_gate_open(HU_DOOR_LIVE);
 }
 
+/* Has this process marked a step or a count?  Until then nobody touches its tally's page. */
+bool hu_live_tells(void);
+
 /* This thread begins a step, and the one before ends; its causes count from now on. */
 void hu_live_step(int64_t number);
 void hu_live_step_end(bool is_none); /* is_none: what began was no step */

@@ -50,6 +50,7 @@ bool hu_strings_inherit(const char *parents_path, uint32_t n_blocks);
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
 
 void hu_process_read_rank(void); /* from the environment as it is now */
+void hu_process_read_place(hu_live_tally *tally);
 void hu_gate_page(void);
 void hu_process_forked(void);                  /* in the child */
 void hu_process_replaced(const char *program); /* before an exec */

@@ -232,9 +232,7 @@ typedef struct {
     hu_cuda_facts     cuda;
     hu_opencl_facts   opencl;
     hu_torch_facts    torch;
-    int32_t           local_size; /* as `rank` */
-    char              step_id[HU_LIVE_STEP_BYTES];
-    hu_live_tally     live;
+    hu_live_tally     live; /* in a page of its own, which only those touch that use it */
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */

@@ -19,6 +19,8 @@ typedef struct {
     uint32_t now;   /* hu_live_cause + 1; 0: none */
     uint64_t began; /* of the process, as hu_live_datagram.began: for one that ended before anybody could look */
     uint64_t now_since;
+    int32_t  local_size; /* as hu_live_datagram's */
+    char     step_id[HU_LIVE_STEP_BYTES];
     uint64_t counted;     /* the open step's time is laid upon its causes up to here */
     int64_t  step_number; /* of the one that runs, or of the last one */
     uint64_t step_since, last_step;

@@ -340,9 +340,9 @@ static void name_process(const hu_live *l, const hu_ring_head *head, hu_live_dat
     d->rank = head->rank;
     d->local_rank = head->local_rank;
     d->world_size = head->world_size;
-    d->local_size = head->local_size ? head->local_size : HU_RANK_ID_UNKNOWN;
+    d->local_size = head->live.local_size;
     copy_text(d->job_id, sizeof d->job_id, head->job_id, sizeof head->job_id);
-    copy_text(d->step_id, sizeof d->step_id, head->step_id, sizeof head->step_id);
+    copy_text(d->step_id, sizeof d->step_id, head->live.step_id, sizeof head->live.step_id);
     /* of a run by hand; where each rank has a run of its own, that would name each of them a job */
     if (!d->job_id[0] && outer->rank < 0)
         copy_text(d->job_id, sizeof d->job_id, l->session->control->name, sizeof l->session->control->name);
