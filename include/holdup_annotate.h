@@ -257,7 +257,7 @@ HOLDUP_COLD_ void holdup_private_step_end(void)
 
 /* -- what a program calls ----------------------------------------------------------------------------------------- */
 
-/* Whether a recorder listens now: for work that only markers need, such as making up a text. */
+/* Whether a recorder listens now, or a monitor through it: for work that only markers need, such as making up a text. */
 HOLDUP_INLINE_ int holdup_listening(void)
 {
     return holdup_private_on() && holdup_private_get() != NULL;

@@ -217,10 +217,13 @@ void hu_live_step(int64_t number)
     hu_live_tally *const t = tally(true);
     uint64_t             ticks;
 
-    if (!t || !take(t))
+    if (!t)
         return;
+    use(t);
     if (__builtin_expect(limits[HU_LIVE_LIMITS - 1] == 0, 0))
         learn_limits();
+    if (!take(t))
+        return;
     ticks = hu_ticks();
     close_step(t, ticks, false);
     if (!is_mine()) {
@@ -231,7 +234,6 @@ void hu_live_step(int64_t number)
     t->is_in_step = 1;
     t->step_number = number;
     t->step_since = ticks;
-    use(t);
     give(t);
 }
 

@@ -335,6 +335,7 @@ static void copy_text(char *to, size_t room, const char *from, size_t most)
 static void name_process(const hu_live *l, const hu_ring_head *head, hu_live_datagram *d)
 {
     const hu_rank_id *outer = &l->facts->rank;
+    const uint32_t    bytes = __atomic_load_n(&head->command_bytes, __ATOMIC_RELAXED); /* once: others may write there */
     char              command[sizeof head->command];
 
     d->rank = head->rank;
@@ -348,8 +349,7 @@ static void name_process(const hu_live *l, const hu_ring_head *head, hu_live_dat
         copy_text(d->job_id, sizeof d->job_id, l->session->control->name, sizeof l->session->control->name);
     memcpy(command, head->command, sizeof command);
     command[sizeof command - 1] = '\0';
-    copy_text(d->name, sizeof d->name,
-              hu_facts_program(command, head->command_bytes < sizeof command ? head->command_bytes : sizeof command - 1),
+    copy_text(d->name, sizeof d->name, hu_facts_program(command, bytes < sizeof command ? bytes : sizeof command - 1),
               sizeof command);
 }
 
