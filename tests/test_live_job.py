@@ -569,7 +569,7 @@ TRAIN = """
         rank, model = dist.get_rank(), torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for i, x in enumerate(DataLoader(Slow(), batch_size=8)):
-        time.sleep(0.04 * rank)
+        time.sleep((2 if i == 7 else 0.04) * rank)
         optimizer.zero_grad()
         model(x).sum().backward()
         optimizer.step()
@@ -605,7 +605,9 @@ class Torch(Case):
         for told in ends.values():
             self.assertEqual((told["steps"], told["checkpoints"], told["world_size"], told["local_size"]), (10, 2, 2, 2))
             self.assertEqual(set(told.causes), {"data-loading", "communication", "checkpoint", "forward", "optimizer"})
-        self.assertGreater(ends[0].causes["communication"], 10 * 40e6 / 2, "rank 1 sleeps 40 ms in each step, and rank 0 waits for it")
+        self.assertGreater(ends[0].causes["communication"], 1e9, "rank 1 sleeps 2 s in a step, and rank 0 waits for it")
+        while_waiting = [t for t in self.ear.told if t["rank"] == 0 and t.now == "communication"]
+        self.assertIn(7, {t["step_number"] for t in while_waiting}, "it says so while it waits")
         self.assertGreater(ends[0].causes["communication"], 2 * ends[1].causes["communication"])
 
 
