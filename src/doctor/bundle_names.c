@@ -89,8 +89,9 @@ static const char *const logged[] = {"nvrm", "xid", "nvidia", "amdgpu", "xe 0000
 
 /* What is no name of a person or a machine, and words of the kernel's that someone may be called. */
 static const char *const common[] = {
-    "root", "user", "users", "host", "node", "localhost", "admin", "nobody", "home", "core", "cpu",    "gpu",     "data",
-    "job",  "test", "dev",   "sys",  "proc", "none",      "on",    "off",    "all",  "nvme", "ubuntu", "default", "local",
+    "root", "user", "users", "host", "node", "localhost", "admin",   "nobody", "home",
+    "core", "cpu",  "gpu",   "data", "job",  "test",      "dev",     "sys",    "proc",
+    "none", "on",   "off",   "all",  "nvme", "ubuntu",    "default", "local",  "vm",
 };
 
 static bool is_common(hu_str name)
@@ -344,14 +345,16 @@ hu_str hu_names_redact_environment(const hu_names *names, hu_arena *arena, const
         const hu_str all = hu_str_of(*e), name = {*e, strcspn(*e, "=")};
         hu_str       line = all;
 
-        if (memchr(all.p, '\n', all.n) || hu_redact_is_secret(name))
+        if (memchr(all.p, '\n', all.n))
             continue;
         if (is_one_of(name, proxies, HU_COUNT(proxies)))
             is_fine = add(arena, &b, name) && add(arena, &b, HU_STR("=http://proxy:3128\n"));
         if (!is_one_of(name, kept, HU_COUNT(kept)))
             continue;
-        line = hu_names_redact(names, arena, all, false);
-        is_fine = line.p && add(arena, &b, line) && add(arena, &b, HU_STR("\n"));
+        line = hu_redact_is_secret(name) ? HU_STR("***") : hu_names_redact(names, arena, all, false);
+        if (hu_redact_is_secret(name))
+            is_fine = add(arena, &b, name) && add(arena, &b, HU_STR("="));
+        is_fine = is_fine && line.p && add(arena, &b, line) && add(arena, &b, HU_STR("\n"));
     }
     return is_fine ? (hu_str){b.at, b.n} : (hu_str){NULL, 0};
 }
