@@ -64,7 +64,7 @@ __attribute__((format(printf, 6, 7))) void hu_doctor_say(hu_doctor *d, const hu_
 
 /*
  * A value of the node for `--json` and for comparing nodes: "driver.version" is "535.161.08", "gpu.0.vbios" is "...".  Keys:
- * words of a-z, 0-9 and _, separated by points.  Only what should be alike on like nodes: no load, no serial number.
+ * words of a-z, 0-9 and _, separated by points.  Only what should be the same on nodes of the same kind: no load, no serial number.
  */
 void hu_doctor_value(hu_doctor *d, const char *key, const char *value);
 

@@ -222,16 +222,36 @@ static bool ask_address(text *t, const char *name)
     return t->n > 0;
 }
 
-/* A key, or where it ends in '.' or ':' how keys begin. */
+/* A key, or where it ends in '.' or ':' how keys begin; those that may hang in a server are told before they are asked. */
 static const struct {
     const char *key;
     bool (*ask)(text *t, const char *rest);
+    const char *call;
 } kinds[] = {
-    {"hostname", ask_host},  {"time", ask_time},        {"uname.", ask_uname},
-    {"user.id", ask_user},   {"cwd", ask_cwd},          {"cpus.allowed", ask_cpus},
-    {"limit.", ask_limit},   {"clock.", ask_clock},     {"filesystem:", ask_filesystem},
-    {"device:", ask_device}, {"address:", ask_address},
+    {"hostname", ask_host, NULL},
+    {"time", ask_time, NULL},
+    {"uname.", ask_uname, NULL},
+    {"user.id", ask_user, NULL},
+    {"cwd", ask_cwd, NULL},
+    {"cpus.allowed", ask_cpus, NULL},
+    {"limit.", ask_limit, NULL},
+    {"clock.", ask_clock, NULL},
+    {"filesystem:", ask_filesystem, "statfs"},
+    {"device:", ask_device, "stat"},
+    {"address:", ask_address, "looking up"},
 };
+
+static bool ask_kind(hu_doctor *d, size_t kind, text *t, const char *rest)
+{
+    bool is_known;
+
+    if (kinds[kind].call)
+        hu_doctor_begin_call(d, hu_doctor_format(d, "%s %s", kinds[kind].call, rest));
+    is_known = kinds[kind].ask(t, rest);
+    if (kinds[kind].call)
+        hu_doctor_begin_call(d, NULL);
+    return is_known;
+}
 
 static const char *ask(hu_doctor *d, const char *key)
 {
@@ -244,7 +264,7 @@ static const char *ask(hu_doctor *d, const char *key)
         const bool   is_family = strchr(".:", kinds[i].key[n - 1]) != NULL;
 
         if (is_family ? strncmp(key, kinds[i].key, n) == 0 : strcmp(key, kinds[i].key) == 0)
-            return kinds[i].ask(&t, key + n) ? hu_doctor_format(d, "%s", value) : NULL;
+            return ask_kind(d, i, &t, key + n) ? hu_doctor_format(d, "%s", value) : NULL;
     }
     return NULL;
 }

@@ -465,6 +465,11 @@ void hu_doctor_value(hu_doctor *d, const char *key, const char *value)
     hu_message_send(d->socket, HU_MESSAGE_VALUE, 0, key, NULL, value);
 }
 
+void hu_doctor_begin_call(hu_doctor *d, const char *what)
+{
+    hu_message_send(d->socket, HU_MESSAGE_DOING, 0, NULL, NULL, what);
+}
+
 hu_doctor *hu_doctor_open(const hu_doctor_how *how, int socket)
 {
     hu_arena  *arena = hu_arena_new();

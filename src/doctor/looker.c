@@ -30,8 +30,9 @@ typedef struct {
     const hu_check *const *checks;
     size_t                 n;
     const hu_looker_ears  *ears;
-    int64_t                end_ms; /* of all looks; INT64_MAX: none */
-    int                    n_lost; /* processes that hung or died */
+    int64_t                end_ms;                 /* of all looks; INT64_MAX: none */
+    int                    n_lost;                 /* processes that hung or died */
+    char                   doing[HU_MESSAGE_TEXT]; /* the call that has not returned; "": none */
 } asker;
 
 static int64_t now_ms(void)
@@ -124,7 +125,7 @@ static const char *text_or_null(char *text, size_t room)
 }
 
 /* One packet: true while there are more.  *check: whose turn it is. */
-static bool take(const asker *a, int socket, size_t *check, size_t *n_said, int64_t *end_ms)
+static bool take(asker *a, int socket, size_t *check, size_t *n_said, int64_t *end_ms)
 {
     hu_message    m;
     const ssize_t n = recv(socket, &m, sizeof m, 0);
@@ -141,12 +142,15 @@ static bool take(const asker *a, int socket, size_t *check, size_t *n_said, int6
     if (m.kind == HU_MESSAGE_BEGIN && m.number >= 0 && (size_t)m.number < a->n) {
         *check = (size_t)m.number;
         *n_said = 0;
+        a->doing[0] = '\0';
         *end_ms = now_ms() + (a->checks[*check]->limit_ms ? a->checks[*check]->limit_ms : HU_LOOK_MS);
     } else if (m.kind == HU_MESSAGE_ANSWER && *check < a->n) {
         *n_said += 1;
         a->ears->answer(a->ears->context, *check, (hu_verdict_of_check)m.number, subject, fix, text ? text : "");
     } else if (m.kind == HU_MESSAGE_VALUE && subject) {
         a->ears->value(a->ears->context, subject, text ? text : "");
+    } else if (m.kind == HU_MESSAGE_DOING) {
+        snprintf(a->doing, sizeof a->doing, "%s", text ? text : "");
     } else if (m.kind == HU_MESSAGE_ABOUT) {
         a->ears->about(a->ears->context, subject ? subject : "", text ? text : "");
     } else if (m.kind == HU_MESSAGE_END) {
@@ -159,10 +163,10 @@ static bool take(const asker *a, int socket, size_t *check, size_t *n_said, int6
 /* Why a process that looked did not come to its end. */
 static void say_lost(const asker *a, size_t check, bool is_late, int64_t took_ms, int status)
 {
-    char why[128];
+    char why[HU_MESSAGE_TEXT + 64];
 
     if (is_late)
-        snprintf(why, sizeof why, "took longer than %.1f s", (double)took_ms / 1000);
+        snprintf(why, sizeof why, "took longer than %.1f s%s%s", (double)took_ms / 1000, a->doing[0] ? ": " : "", a->doing);
     else if (status >= 0 && WIFSIGNALED(status))
         snprintf(why, sizeof why, "the look crashed (signal %d)", WTERMSIG(status));
     else

@@ -29,4 +29,7 @@ hu_doctor *hu_doctor_open(const hu_doctor_how *how, int socket);
 /* For facts.c: what was seen, told to the witness. */
 void hu_doctor_saw(hu_doctor *d, hu_seen kind, const char *name, hu_look how, hu_str bytes);
 
+/* What is asked next, and may not return: part of the reason if it does not.  NULL: it returned. */
+void hu_doctor_begin_call(hu_doctor *d, const char *what);
+
 #endif

@@ -13,6 +13,7 @@ typedef enum {
     HU_MESSAGE_BEGIN,  /* number: the check that looks from now on */
     HU_MESSAGE_ANSWER, /* number: its verdict */
     HU_MESSAGE_VALUE,  /* subject: the key */
+    HU_MESSAGE_DOING,  /* text: the call that follows, which may never return; "": it did */
     HU_MESSAGE_END,    /* no check is left */
 } hu_message_kind;
 
