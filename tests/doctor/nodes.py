@@ -433,7 +433,30 @@ def slurm() -> Node:
     return node
 
 
-BASES = {"h100": h100, "cpu": cpu, "docker": docker, "slurm": slurm}
+def ethernet() -> Node:
+    """The GPUs without InfiniBand: two interfaces, 25 and 100 Gb/s, the default route on the first."""
+    node = Node()
+    cpus(node)
+    system(node)
+    nvidia(node)
+    torch(node)
+    interface(node, "eth1", "0000:00:1d.0/0000:05:00.0", speed=100000, mtu=9000)
+    return ready(node)
+
+
+def roce() -> Node:
+    """The first one with Ethernet at 400 Gb/s in the place of InfiniBand: RoCE version 2, packets of 9,000 bytes."""
+    node = h100()
+    for i in range(8):
+        port = f"sys/devices/{card_place(i)}/infiniband/mlx5_{i}/ports/1"
+        node.put(port, {"link_layer": "Ethernet", "lid": "0x0", "sm_lid": "0x0"})
+        for k, kind in enumerate(("IB/RoCE v1", "IB/RoCE v1", "RoCE v2", "RoCE v2")):
+            node.put(port, {f"gids/{k}": f"0000:0000:0000:0000:0000:ffff:c000:02{i:02x}", f"gid_attrs/types/{k}": kind, f"gid_attrs/ndevs/{k}": f"ib{i}"})
+        node.put(f"sys/devices/{card_place(i)}/net/ib{i}", {"type": 1, "mtu": 9000})
+    return node
+
+
+BASES = {"h100": h100, "cpu": cpu, "docker": docker, "slurm": slurm, "ethernet": ethernet, "roce": roce}
 
 
 class Root:
