@@ -17,6 +17,7 @@ enum {
     FAST_MBPS = 10000,
     JUMBO_MTU = 4200, /* what 4096 bytes of RoCE need with their headers */
     MANY_DOWN = 10,
+    MANY_SYMBOLS = 1000, /* in an hour */
     LEAST_PACKETS = 100000,
 };
 
@@ -295,8 +296,8 @@ static void look_at_ports(hu_doctor *d, const hu_check *check)
 }
 
 /*
- * Counters since the port came up or was cleared: no rate, and one look sees none.  A link that goes down again and again, and
- * symbol errors beyond what the specification lets a good link have (120 an hour), are a cable; what was lost twice is not.
+ * Counters since the port came up or was cleared: no rate, and one look sees none.  A link that goes down again and again is
+ * a cable; so are symbol errors by the thousand, which on links from EDR on are what error correction could not repair.
  */
 static void look_at_port_counters(hu_doctor *d, const hu_check *check, const hu_ib_port *p, double hours)
 {
@@ -304,7 +305,8 @@ static void look_at_port_counters(hu_doctor *d, const hu_check *check, const hu_
     const char   *folder = hu_doctor_format(d, "%s/counters", p->folder);
     const int64_t down = counter(d, folder, "link_downed"), symbols = counter(d, folder, "symbol_error");
     const int64_t recovered = counter(d, folder, "link_error_recovery"), damaged = counter(d, folder, "port_rcv_errors");
-    const bool    is_bad = down >= MANY_DOWN || recovered >= MANY_DOWN || (hours >= 1 && (double)symbols > 120 * hours);
+    const bool    is_bad = down >= MANY_DOWN || recovered >= MANY_DOWN ||
+                        (hours >= 1 && (double)symbols > MANY_SYMBOLS * hours);
 
     hu_doctor_say(d, check,
                   is_bad                                                    ? HU_VERDICT_WARNING

@@ -13,6 +13,7 @@
 
 enum {
     MOST_FOLDERS = 32,
+    MOST_CPUS = 8192,
     LEAST_PERIODS = 100, /* of a quota, before a share of them means something: 10 s at the usual 100 ms */
     SLOW_WAKE_US = 500,
     LEAST_STAT_TICKS = 6000, /* of /proc/stat: a minute of one CPU */
@@ -123,12 +124,15 @@ static void look_at_threads(hu_doctor *d, const hu_check *check)
         return;
     }
     all = hu_cpu_list_count(online);
+
+    const int64_t each = threads ? threads : cpus; /* a library counts CPUs and knows no quota */
+
     if (find_quota(d, &q) && q.cpus > 0 && q.cpus < (double)cpus)
         cpus = q.cpus < 1 ? 1 : (int64_t)q.cpus;
     else if (cpus != all)
         ranks = 1; /* bound */
 
-    const int64_t each = threads ? threads : cpus, share = cpus / ranks > 0 ? cpus / ranks : 1;
+    const int64_t share = cpus / ranks > 0 ? cpus / ranks : 1;
     const char   *of_ranks = ranks > 1 ? hu_doctor_format(d, " for %lld ranks", (long long)ranks) : "";
     const char   *fix = hu_doctor_format(d, "export OMP_NUM_THREADS=%lld", (long long)share);
 
@@ -158,12 +162,13 @@ static const char *cpus_near(hu_doctor *d, const hu_pci_gpu *gpu)
                : NULL;
 }
 
-static bool have_common(const char *a, const char *b)
+static int64_t count_common(const char *a, const char *b)
 {
-    for (int64_t cpu = 0; cpu < 8192; cpu++)
-        if (hu_cpu_list_has(a, cpu) && hu_cpu_list_has(b, cpu))
-            return true;
-    return false;
+    int64_t n = 0;
+
+    for (int64_t cpu = 0; cpu < MOST_CPUS; cpu++)
+        n += hu_cpu_list_has(a, cpu) && hu_cpu_list_has(b, cpu);
+    return n;
 }
 
 /* What /proc/driver/nvidia/gpus/ADDRESS/information says of a GPU. */
@@ -201,6 +206,7 @@ static void look_at_affinity(hu_doctor *d, const hu_check *check)
     const char       *list, *all = "";
     const int64_t     cpus = cpus_allowed(d, &list);
     size_t            n_ours = 0, n_far = 0;
+    int64_t           n_near_allowed = 0; /* of the last GPU: tells of one alone */
 
     if (n == 0) {
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no GPU on the PCI bus");
@@ -216,15 +222,21 @@ static void look_at_affinity(hu_doctor *d, const hu_check *check)
         if (!near)
             continue;
         n_ours++;
-        n_far += !have_common(list, near);
+        n_near_allowed = count_common(list, near);
+        n_far += n_near_allowed == 0;
         all = hu_doctor_format(d, "%s%s%s at CPUs %s", all, all[0] ? ", " : "", gpus[i].address, near);
     }
     if (n_ours == 0)
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "the firmware does not say which CPUs a GPU is near");
-    else if (n_far == n_ours)
-        hu_doctor_say(d, check, HU_VERDICT_WARNING, NULL, NULL, "this process may run on CPUs %s; its GPUs: %s", list, all);
+    else if (n_far > 0 && n_far < n_ours)
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "which of the GPUs is this process' is not known");
     else
-        hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "this process may run on CPUs %s; its GPUs: %s", list, all);
+        hu_doctor_say(d, check,
+                      n_far                                  ? HU_VERDICT_WARNING
+                      : n_ours == 1 && cpus > n_near_allowed ? HU_VERDICT_NOTE
+                                                             : HU_VERDICT_OK,
+                      NULL, NULL, "this process may run on CPUs %s; %s: %s", list, n_ours == 1 ? "its GPU" : "its GPUs",
+                      all);
 }
 
 static void look_at_balancing(hu_doctor *d, const hu_check *check)
