@@ -9,6 +9,7 @@
 #include "cli/unread.h"
 #include "doctor/bundle.h"
 #include "doctor/compare.h"
+#include "doctor/xid_text.h"
 
 enum { MOST_NAMES = 64 };
 
@@ -20,7 +21,7 @@ typedef struct {
 typedef struct {
     hu_shared   shared;
     bool        all, job, prolog, list, compare, keep_names;
-    const char *root, *bundle;
+    const char *root, *bundle, *xid;
     names       only, skip, paths;
 } options;
 
@@ -90,6 +91,8 @@ static const hu_option rows[] = {
      .parse = parse_path, .value = HU_VALUE_FOLDER, .heading = "what is checked"},
     {"root", 0, HU_OPTION_TEXT, "DIR", "read a captured node: /proc, /sys and the rest below DIR", AT(root),
      .value = HU_VALUE_FOLDER, .heading = "what is checked"},
+    {"xid", 0, HU_OPTION_TEXT, "N", "say what this error (XID) of NVIDIA's driver means and exit; list: all of them",
+     AT(xid), .heading = "what is checked"},
     {"list", 0, HU_OPTION_FLAG, NULL, "list all checks and exit", AT(list), .heading = "what is checked"},
     {"compare", 0, HU_OPTION_FLAG, NULL,
      "compare reports of --json, bundles, and folders of them: which node is not like the others", AT(compare),
@@ -106,6 +109,28 @@ static const hu_option rows[] = {
 static void write_list(hu_out *out)
 {
     hu_checks_write_text(hu_terminal_width(STDOUT_FILENO, NULL), out);
+}
+
+/* What an error of NVIDIA's driver means. */
+static int run_xid(const options *o)
+{
+    unsigned long code;
+    bool          is_all;
+    hu_error      err = {0};
+    hu_out       *out;
+
+    if (hu_xid_parse(o->xid, &code, &is_all, &err) < 0)
+        return hu_command_fail(&err);
+    out = hu_out_open_fd(STDOUT_FILENO);
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (o->shared.json)
+        hu_xid_write_json(code, is_all, out);
+    else
+        hu_xid_write_text(code, is_all, hu_terminal_width(STDOUT_FILENO, NULL), out);
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
 }
 
 /* Exits with 1 where nodes differ, with --strict with 4 where one could not be read. */
@@ -189,6 +214,8 @@ static int run(hu_cli_call *call)
     hu_error     err = {0};
     hu_out      *out;
 
+    if (o->xid)
+        return run_xid(o);
     if (o->compare)
         return compare(call);
     if (o->bundle && !(bundle = hu_bundle_open(o->bundle, o->root, o->keep_names, call->arena, &err)))
@@ -228,6 +255,7 @@ const hu_command hu_command_doctor = {
         "--strict also for a warning, with --compare where nodes differ.",
     .examples = "  holdup doctor                       this node\n"
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
+                "  holdup doctor --xid 79              what that error of NVIDIA's driver means\n"
                 "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
                 "  srun -N 64 --ntasks-per-node=1 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
                 "  holdup doctor --compare all/        which node is not like the others\n"

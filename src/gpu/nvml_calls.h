@@ -95,6 +95,10 @@ typedef struct {
 } process_uses_1;
 
 typedef struct {
+    uint64_t total, free, used;
+} bar_1;
+
+typedef struct {
     void    *device;
     uint64_t type, data;
     uint32_t gpu_instance, compute_instance;
@@ -157,11 +161,12 @@ typedef struct {
     uint32_t version, is_supported;
 } performance_support;
 
-_Static_assert(sizeof(rates) == 8 && sizeof(memory_1) == 24 && sizeof(memory_2) == 40 && sizeof(temperature_1) == 12 &&
-                   sizeof(margin_1) == 8 && sizeof(pci_3) == 68 && sizeof(process_1) == 16 && sizeof(process_2) == 24 &&
-                   sizeof(process_use_0) == 32 && sizeof(process_use_1) == 40 && sizeof(process_uses_1) == 24 &&
-                   sizeof(event_2) == 32 && sizeof(field_value) == 40 && sizeof(fabric_1) == 28 && sizeof(fabric_2) == 36 &&
-                   sizeof(fabric_3) == 40 && sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
+_Static_assert(sizeof(rates) == 8 && sizeof(memory_1) == 24 && sizeof(bar_1) == 24 && sizeof(memory_2) == 40 &&
+                   sizeof(temperature_1) == 12 && sizeof(margin_1) == 8 && sizeof(pci_3) == 68 && sizeof(process_1) == 16 &&
+                   sizeof(process_2) == 24 && sizeof(process_use_0) == 32 && sizeof(process_use_1) == 40 &&
+                   sizeof(process_uses_1) == 24 && sizeof(event_2) == 32 && sizeof(field_value) == 40 &&
+                   sizeof(fabric_1) == 28 && sizeof(fabric_2) == 36 && sizeof(fabric_3) == 40 &&
+                   sizeof(performance_value) == 40 && sizeof(performance_support) == 8,
                "as the library has them");
 
 #define VERSION_OF(type, number) ((uint32_t)sizeof(type) | (uint32_t)(number) << 24)
@@ -230,6 +235,15 @@ typedef unsigned long long wide;
     F(get_sample, (void *device, void *sample), "nvmlGpmSampleGet", NULL)                                                   \
     F(get_mig_sample, (void *device, unsigned gpu_instance, void *sample), "nvmlGpmMigSampleGet", NULL)                     \
     F(compare, (performance_values *v), "nvmlGpmMetricsGet", NULL)                                                          \
+    F(cuda, (int *version), "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")                          \
+    F(capability, (void *device, int *major, int *minor), "nvmlDeviceGetCudaComputeCapability", NULL)                       \
+    F(ecc_mode, (void *device, unsigned *now, unsigned *next), "nvmlDeviceGetEccMode", NULL)                                \
+    F(compute_mode, (void *device, unsigned *mode), "nvmlDeviceGetComputeMode", NULL)                                       \
+    F(chosen_clock, (void *device, unsigned which, unsigned *mhz), "nvmlDeviceGetApplicationsClock", NULL)                  \
+    F(default_clock, (void *device, unsigned which, unsigned *mhz), "nvmlDeviceGetDefaultApplicationsClock", NULL)          \
+    F(bar, (void *device, bar_1 *out), "nvmlDeviceGetBAR1MemoryInfo", NULL)                                                 \
+    F(link, (void *device, unsigned link, unsigned *is_active), "nvmlDeviceGetNvLinkState", NULL)                           \
+    F(peer, (void *one, void *other, unsigned which, unsigned *status), "nvmlDeviceGetP2PStatus", NULL)                     \
     F(new_set, (void **set), "nvmlEventSetCreate", NULL)                                                                    \
     F(free_set, (void *set), "nvmlEventSetFree", NULL)                                                                      \
     F(tell, (void *device, wide types, void *set), "nvmlDeviceRegisterEvents", NULL)                                        \

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpu/xid.h"
 #include "monitor/gpus/nvidia.h"
 
 enum { EVENTS_MOST = 256, RECORDS_MOST = 4096, RECORD_BYTES = 8192 };
@@ -47,27 +48,16 @@ static void count(hu_nvidia *s, const char *uuid, uint64_t xid, hu_xid_teller te
 
 /* ---- the kernel's log -------------------------------------------------------------------------------------------- */
 
-/* "(PCI:0000:3b:00): 79, ..." or, of old drivers, "(0000:3b:00): 79, ..." */
+/* Counts an error of the log under the UUID of its GPU. */
 static void take_xid(hu_nvidia *s, const char *text)
 {
-    char          bus[HU_NV_BUS_TEXT] = "";
-    size_t        n = 0;
-    char         *end;
+    char          bus[HU_XID_BUS];
     unsigned long xid;
+    size_t        n;
 
-    if (*text != '(')
+    if (!hu_xid_of_text(text, bus, &xid))
         return;
-    text++;
-    if (strncmp(text, "PCI:", 4) == 0)
-        text += 4;
-    for (; (isxdigit((unsigned char)text[n]) || text[n] == ':' || text[n] == '.') && n < sizeof bus - 1; n++)
-        bus[n] = (char)tolower((unsigned char)text[n]);
-    bus[n] = '\0';
-    if (n == 0 || strncmp(text + n, "): ", 3) != 0 || !isdigit((unsigned char)text[n + 3]))
-        return;
-    xid = strtoul(text + n + 3, &end, 10);
-    if (*end != ',' && *end != '\0' && *end != ' ')
-        return;
+    n = strlen(bus);
     for (size_t i = 0; i < s->n; i++)
         if (strncmp(s->gpu[i].bus, bus, n) == 0 && (s->gpu[i].bus[n] == '\0' || s->gpu[i].bus[n] == '.')) {
             count(s, s->gpu[i].d.uuid, xid, HU_XID_OF_LOG);
@@ -80,7 +70,6 @@ static void take_xid(hu_nvidia *s, const char *text)
  * a blank. */
 static void take_line(hu_nvidia *s, const char *line, bool is_news)
 {
-    static const char  mark[] = "NVRM: Xid ";
     hu_gpu_board      *b = s->options->board;
     const char        *comma = strchr(line, ','), *text = strchr(line, ';');
     unsigned long long number;
@@ -92,8 +81,8 @@ static void take_line(hu_nvidia *s, const char *line, bool is_news)
         return;
     b->log_next = number + 1;
     text++;
-    if (is_news && strncmp(text, mark, sizeof mark - 1) == 0)
-        take_xid(s, text + sizeof mark - 1);
+    if (is_news)
+        take_xid(s, text);
 }
 
 static void read_log(hu_nvidia *s, bool is_news)
