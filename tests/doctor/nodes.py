@@ -72,9 +72,11 @@ def cpus(node: Node, sockets: int = 2, each: int = 16) -> None:
     for cpu in range(count):
         node.put(f"{top}/cpu{cpu}", {
             "topology/physical_package_id": cpu // each, "topology/core_id": cpu % each, "topology/thread_siblings_list": cpu, "topology/core_cpus_list": cpu,
-            "cpufreq/scaling_governor": "performance", "cpufreq/scaling_driver": "intel_pstate", "cpufreq/scaling_cur_freq": 3500000,
-            "cpufreq/scaling_max_freq": 3800000, "cpufreq/cpuinfo_max_freq": 3800000, "cpufreq/scaling_min_freq": 800000, "cpufreq/cpuinfo_min_freq": 800000,
-            "cpufreq/energy_performance_preference": "performance", "cpufreq/scaling_available_governors": "performance powersave"})
+            "cpufreq": Link(f"../cpufreq/policy{cpu}")})
+        node.put(f"{top}/cpufreq/policy{cpu}", {
+            "scaling_governor": "performance", "scaling_driver": "intel_pstate", "scaling_cur_freq": 3500000, "scaling_max_freq": 3800000, "cpuinfo_max_freq": 3800000,
+            "scaling_min_freq": 800000, "cpuinfo_min_freq": 800000, "energy_performance_preference": "performance", "scaling_available_governors": "performance powersave",
+            "affected_cpus": cpu, "related_cpus": cpu})
         for state, (name, latency) in enumerate((("POLL", 0), ("C1", 1), ("C1E", 2))):
             node.put(f"{top}/cpu{cpu}/cpuidle/state{state}", {"name": name, "latency": latency, "disable": 0, "desc": name, "usage": 10, "time": 1000})
     for name in ("gather_data_sampling", "l1tf", "mds", "meltdown", "mmio_stale_data", "retbleed", "spec_rstack_overflow", "srbds", "tsx_async_abort"):
@@ -248,6 +250,10 @@ def pci(node: Node, place: str, vendor: str, device: str, kind: str, numa: int, 
                       "revision": "0xa1", "subsystem_vendor": vendor, "subsystem_device": "0x16c1", "power/runtime_status": "active", "d3cold_allowed": 0})
     node.put(folder, {f"aer_dev_{name}": aer(name) for name in ERRORS})
     node.files[f"sys/bus/pci/devices/{address}"] = Link(f"../../../devices/{place}")
+    group = int(address[5:7], 16)
+    node.files[f"{folder}/iommu_group"] = Link("../" * place.count("/") + f"../../kernel/iommu_groups/{group}")
+    node.files[f"sys/kernel/iommu_groups/{group}/type"] = "identity"
+    node.files[f"sys/kernel/iommu_groups/{group}/devices/{address}"] = Link(f"../../../../devices/{place}")
     if driver:
         node.files[f"{folder}/driver"] = Link("../" * place.count("/") + f"../../bus/pci/drivers/{driver}")
         node.files[f"sys/bus/pci/drivers/{driver}/{address}"] = Link(f"../../../../devices/{place}")
@@ -302,6 +308,8 @@ def nvidia(node: Node) -> None:
                          *((f"nvidia{i}", f"195:{i}") for i in range(8))):
         node.facts[f"device:/dev/{path}"] = f"c {number} 666 0:0 rw"
         node.files[f"dev/{path}"] = ""
+    node.files["dev/kmsg"] = ("6,900,1000000,-;nvidia-nvlink: Nvlink Core is being initialized, major device number 510\n"
+                              f"4,901,1100000,-;NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  {DRIVER}  Release Build\n6,902,1200000,-;nvidia-uvm: Loaded the UVM driver")
     node.facts.update({"nvml": 0, "nvml.driver": DRIVER, "nvml.cuda": 12080})
     for i, (domain, switch, gpu, card, numa) in enumerate(PAIRS):
         top = f"pci0000:{domain}/0000:{domain}:01.0"
@@ -378,7 +386,6 @@ def h100() -> Node:
     nvidia(node)
     infiniband(node)
     torch(node)
-    node.files["sys/kernel/iommu_groups/1/type"] = "identity"
     return ready(node)
 
 
@@ -470,7 +477,7 @@ class Root:
         """PATH, "fact:KEY" or "variable:NAME" -> what it is instead, None: it is not there; "denied" -> paths that cannot be read."""
         changed = Node(facts=dict(self.node.facts), variables=dict(self.node.variables), denied=list(changes.get("denied", ())))
         for name, content in changes.items():
-            kind, _, key = name.partition(":")
+            kind, _, key = name.partition(":") if name.startswith(("fact:", "variable:")) else (name, "", "")
             if kind == "fact":
                 changed.facts[key] = content
             elif kind == "variable":
@@ -494,7 +501,7 @@ class Root:
             if name.endswith("/"):
                 for path in [p for p in self.node.files if p.startswith(name)]:
                     write(self.folder / path, self.node.files[path])
-            elif ":" not in name.split("/")[0] and name != "denied":
+            elif not name.startswith(("fact:", "variable:")) and name != "denied":
                 write(self.folder / name, self.node.files.get(name))
         write(self.folder / "holdup/denied", None)
         for name, content in self.node.own_files().items():
