@@ -15,6 +15,7 @@ from tests.program import run
 
 BAD = {"note", "warning", "failure"}
 FINE = {"ok", "does not apply"}
+UNKNOWN = {("slurm", "cpu-affinity"): {"not checked"}}  # eight GPUs are visible, and it is not known which the rank takes
 NOTES_OF_HEALTHY = {("docker", "filesystem")}  # files in the container's own layer
 
 
@@ -61,7 +62,7 @@ class Exam(unittest.TestCase):
             root = self.roots[case.base]
             with self.subTest(check=case.check, case=case.name):
                 if (case.base, case.check) not in NOTES_OF_HEALTHY and "--path" not in case.options:
-                    self.assertIn(self.answer(root, case)["verdict"], FINE | ({"not checked"} if case.verdicts[:1] == ("not checked",) else set()), "the healthy node")
+                    self.assertIn(self.answer(root, case)["verdict"], FINE | UNKNOWN.get((case.base, case.check), set()), "the healthy node")
                 root.change(case.changes)
                 try:
                     found = self.answer(root, case)

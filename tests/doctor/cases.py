@@ -48,7 +48,7 @@ def each_cpu(name: str, content: Any) -> dict[str, Any]:
 
 
 # -- CPUs ---------------------------------------------------------------------------------------------------------------------------------------------------
-wrong("cpu-quota", "four CPUs of 32", WN, {f"{GROUP}/cpu.max": "400000 100000"}, says="400000")
+wrong("cpu-quota", "four CPUs of 32", WN, {f"{GROUP}/cpu.max": "400000 100000"}, says="4.0")
 wrong("cpu-quota", "the quota of a group above", WN, {"sys/fs/cgroup/user.slice/cpu.max": "200000 100000"})
 wrong("cpu-quota", "a container's", WN, {"sys/fs/cgroup/cpu.max": "800000 100000"}, base="docker")
 wrong("cpu-quota", "throttled in a third of the periods", W,
@@ -78,7 +78,7 @@ wrong("cpu-governor", "intel_pstate saves power", WN, {**each_cpu("cpufreq/scali
 wrong("cpu-governor", "no turbo", WN, {f"{CPU}/intel_pstate/no_turbo": 1}, says="no_turbo")
 wrong("cpu-governor", "frequency is capped", WN, each_cpu("cpufreq/scaling_max_freq", 1200000))
 right("cpu-governor", "intel_pstate's powersave that prefers performance", each_cpu("cpufreq/scaling_governor", "powersave"))
-right("cpu-governor", "schedutil", {**each_cpu("cpufreq/scaling_governor", "schedutil"), **each_cpu("cpufreq/scaling_driver", "intel_cpufreq"), **each_cpu("cpufreq/energy_performance_preference", None)})
+wrong("cpu-governor", "schedutil", ("ok", "note"), {**each_cpu("cpufreq/scaling_governor", "schedutil"), **each_cpu("cpufreq/scaling_driver", "intel_cpufreq"), **each_cpu("cpufreq/energy_performance_preference", None)})
 right("cpu-governor", "a virtual machine", {f"{CPU}/intel_pstate/": None, f"{CPU}/cpufreq/": None, **{f"{CPU}/cpu{i}/cpufreq": None for i in range(32)}})
 DEEP = {"name": "C10", "latency": 890, "disable": 0, "desc": "MWAIT 0x60", "usage": 1000000, "time": 90000000}
 wrong("cpu-idle", "a state that takes 890 us to leave", WN, {f"{CPU}/cpu{i}/cpuidle/state3/{k}": v for i in range(32) for k, v in DEEP.items()}, says="890")
@@ -134,7 +134,7 @@ wrong("filesystem", "temporary files in memory", N, {"proc/self/mountinfo": moun
 wrong("space", "no room where the job runs", F, {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, 0.0), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, 0.0)}, says="/scratch")
 wrong("space", "no inodes", F, {"fact:filesystem:/scratch/run": filesystem(EXT4, 7000 * GIB, free_inodes=0.0), "fact:filesystem:/scratch": filesystem(EXT4, 7000 * GIB, free_inodes=0.0)}, says="inode")
 wrong("space", "/tmp is full", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, 0.0)}, says="/tmp")
-wrong("space", "temporary files on a read-only disk", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, flags=0x1001)}, says="/tmp")
+wrong("filesystem", "temporary files on a read-only disk", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, flags=0x1001)}, says="/tmp")
 right("space", "data that are read-only", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, flags=0x1001), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, flags=0x1001)})
 right("space", "a tenth of 7 TB", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, 0.1), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, 0.1)})
 right("space", "a file system that does not count inodes", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, inodes=0), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, inodes=0)})
@@ -251,23 +251,25 @@ right("cuda-driver", "an older one of CUDA 11", build("2.1.0+cu118", "11.8"))
 right("cuda-driver", "a new driver", driver("580.95.05", 13000))
 wrong("gpu-devices", "the container's group lost them", FW, {f"fact:device:/dev/nvidia{i}": f"c 195:{i} 666 0:0 --" for i in range(8)}, base="docker", says="/dev/nvidia")
 wrong("gpu-devices", "closed to users", FW, {"fact:device:/dev/nvidiactl": "c 195:255 600 0:0 --"}, says="nvidiactl")
-wrong("gpu-devices", "no nvidia-uvm", FW, {"fact:device:/dev/nvidia-uvm": "absent"}, says="nvidia-uvm")
+wrong("gpu-devices", "no nvidia-uvm, which the first program makes", N, {"fact:device:/dev/nvidia-uvm": "absent"}, says="nvidia-uvm")
+wrong("gpu-devices", "no nvidia-uvm in a container", ("failure", "warning", "note"), {"fact:device:/dev/nvidia-uvm": "absent"}, base="docker", says="nvidia-uvm")
 
 # -- GPUs ---------------------------------------------------------------------------------------------------------------------------------------------------
 LOST = {f"fact:gpu.7.{name}": None for name in (*GPU, "bus", "name", "uuid", "minor", "peer")}
-wrong("gpu-count", "one is missing", F, {**LOST, "fact:device:/dev/nvidia7": "absent"}, says="7")
+wrong("gpu-count", "one is missing", F, LOST, says="7")
 wrong("gpu-count", "one is lost", F, {**LOST, "fact:gpu.7.error": 15})
 right("gpu-count", "a container has four of eight", {
     **{f"fact:gpu.{i}.{name}": None for i in range(4, 8) for name in (*GPU, "bus", "name", "uuid", "minor", "peer")}, **{f"fact:device:/dev/nvidia{i}": "absent" for i in range(4, 8)},
     **{f"dev/nvidia{i}": None for i in range(4, 8)}, **{f"proc/driver/nvidia/gpus/0000:{PAIRS[i][2]:02x}:00.0/": None for i in range(4, 8)}}, base="docker")
 wrong("gpu-recovery", "it asks for a reset", F, gpus(2, recovery=1), says="2")
 wrong("gpu-recovery", "it asks for a reboot", F, gpus(2, recovery=2), says="2")
-LOG = "6,902,1200000,-;nvidia-uvm: Loaded the UVM driver\n3,950,90000000000,-;NVRM: Xid (PCI:0000:3b:00): {}"
+LOG = "6,902,1200000,-;nvidia-uvm: Loaded the UVM driver\n3,950,863900000000,-;NVRM: Xid (PCI:0000:3b:00): {}"  # 100 seconds ago
 wrong("gpu-xid", "off the bus", F, {"dev/kmsg": LOG.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")}, says="79")
 wrong("gpu-xid", "a double bit error", F, {"dev/kmsg": LOG.format("48, pid=4711, name=python, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 2")}, says="48")
 wrong("gpu-xid", "a program read where it may not", WN, {"dev/kmsg": LOG.format("31, pid=4711, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS")}, says="31")
+wrong("gpu-xid", "off the bus nine days ago, and there again", N, {"dev/kmsg": LOG.replace("863900", "86400").format("79, pid=0, name=x, GPU has fallen off the bus.")}, says="79")
 wrong("gpu-xid", "the log is closed to users", ("not checked",), {"denied": ["/dev/kmsg"]})
-wrong("gpu-ecc", "uncorrectable errors", F, gpus(4, uncorrected=2), says="2")
+wrong("gpu-ecc", "uncorrectable errors", FW, gpus(4, uncorrected=2), says="2")
 wrong("gpu-ecc", "switched off", WN, gpus(4, ecc=0, ecc_next=0), says="4")
 right("gpu-ecc", "corrected errors", gpus(4, corrected=3))
 right("gpu-ecc", "a card that has none", gpus(ecc=None, ecc_next=None, corrected=None, uncorrected=None))

@@ -231,9 +231,15 @@ def aer(kind: str, **counts: int) -> str:
     return "\n".join(f"{name} {sum(counts.values()) if name.startswith('TOTAL') else counts.get(name, 0)}" for name in ERRORS[kind])
 
 
-def config_space(acs_control: int | None, is_bridge: bool = True) -> bytes:
-    """4,096 bytes; extended capabilities: AER (1) at 0x100, then Access Control Services (13), whose control register has offset 6."""
+ROOT_PORT, UPSTREAM, DOWNSTREAM, ENDPOINT = 4, 5, 6, 0
+
+
+def config_space(acs_control: int | None, is_bridge: bool = True, kind: int = DOWNSTREAM) -> bytes:
+    """4,096 bytes; PCI Express (0x10) with the port's type at 0x40; extended: AER (1) at 0x100, Access Control Services (13), whose control has offset 6."""
     space = bytearray(4096)
+    space[0x06] = 0x10
+    space[0x34] = 0x40
+    struct.pack_into("<BBH", space, 0x40, 0x10, 0, 2 | kind << 4)
     space[0x0e] = 1 if is_bridge else 0
     struct.pack_into("<I", space, 0x100, 0x0001 | 2 << 16 | (0x148 << 20 if acs_control is not None else 0))
     if acs_control is not None:
@@ -242,11 +248,11 @@ def config_space(acs_control: int | None, is_bridge: bool = True) -> bytes:
 
 
 def pci(node: Node, place: str, vendor: str, device: str, kind: str, numa: int, driver: str | None = None, width: int = 16, speed: str = "32.0 GT/s PCIe",
-        acs: int | None = None) -> None:
+        acs: int | None = None, port: int = ENDPOINT) -> None:
     """A device of the bus below /sys/devices/PLACE, with its link and its counts of errors."""
     folder, address = f"sys/devices/{place}", place.rsplit("/", 1)[-1]
     node.put(folder, {"vendor": vendor, "device": device, "class": kind, "numa_node": numa, "current_link_speed": speed, "max_link_speed": speed, "current_link_width": width,
-                      "max_link_width": width, "enable": 1, "config": config_space(acs, kind.startswith("0x0604")), "local_cpulist": "0-15" if numa == 0 else "16-31",
+                      "max_link_width": width, "enable": 1, "config": config_space(acs, kind.startswith("0x0604"), port), "local_cpulist": "0-15" if numa == 0 else "16-31",
                       "revision": "0xa1", "subsystem_vendor": vendor, "subsystem_device": "0x16c1", "power/runtime_status": "active", "d3cold_allowed": 0})
     node.put(folder, {f"aer_dev_{name}": aer(name) for name in ERRORS})
     node.files[f"sys/bus/pci/devices/{address}"] = Link(f"../../../devices/{place}")
@@ -313,10 +319,10 @@ def nvidia(node: Node) -> None:
     node.facts.update({"nvml": 0, "nvml.driver": DRIVER, "nvml.cuda": 12080})
     for i, (domain, switch, gpu, card, numa) in enumerate(PAIRS):
         top = f"pci0000:{domain}/0000:{domain}:01.0"
-        pci(node, top, "0x8086", "0x352a", "0x060400", numa, "pcieport", acs=0)
-        pci(node, f"{top}/0000:{switch:02x}:00.0", "0x1000", "0xc030", "0x060400", numa, "pcieport", acs=None)
+        pci(node, top, "0x8086", "0x352a", "0x060400", numa, "pcieport", acs=0, port=ROOT_PORT)
+        pci(node, f"{top}/0000:{switch:02x}:00.0", "0x1000", "0xc030", "0x060400", numa, "pcieport", acs=None, port=UPSTREAM)
         for port in (0, 1):
-            pci(node, f"{top}/0000:{switch:02x}:00.0/0000:{switch + 1:02x}:0{port}.0", "0x1000", "0xc030", "0x060400", numa, "pcieport", acs=0)
+            pci(node, f"{top}/0000:{switch:02x}:00.0/0000:{switch + 1:02x}:0{port}.0", "0x1000", "0xc030", "0x060400", numa, "pcieport", acs=0, port=DOWNSTREAM)
         pci(node, gpu_place(i), "0x10de", "0x2330", "0x030200", numa, "nvidia")
         node.put(f"proc/driver/nvidia/gpus/0000:{gpu:02x}:00.0", {
             "information": f"Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t {200 + i}\nGPU UUID: \t GPU-0000000{i}-1111-2222-3333-444444444444\nVideo BIOS: \t 96.00.89.00.01\n"
