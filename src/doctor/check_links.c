@@ -170,10 +170,6 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
 /* -- what stands between peers ------------------------------------------------------------------------------------------ */
 
 enum {
-    CONFIG_MOST = 4096,
-    CAPABILITIES = 0x34,
-    PCI_EXPRESS = 0x10,
-    DOWNSTREAM_PORT = 6,
     EXTENDED = 0x100,
     ACS = 0x000d,
     ACS_CONTROL = 6,
@@ -183,19 +179,6 @@ enum {
 static unsigned word_at(hu_str c, size_t at)
 {
     return at + 1 < c.n ? (unsigned char)c.p[at] | (unsigned)(unsigned char)c.p[at + 1] << 8 : 0;
-}
-
-/* Is it a port of a switch, below which peers are?  PCIe: the port's type is in the capability's second word. */
-static bool is_switch_port(hu_str c)
-{
-    unsigned at = c.n > CAPABILITIES ? (unsigned char)c.p[CAPABILITIES] & 0xfcu : 0;
-
-    for (int i = 0; at >= 0x40 && at < EXTENDED && i < 48; i++) {
-        if ((word_at(c, at) & 0xff) == PCI_EXPRESS)
-            return (word_at(c, at + 2) >> 4 & 0xf) == DOWNSTREAM_PORT;
-        at = word_at(c, at) >> 8 & 0xfc;
-    }
-    return false;
 }
 
 /* Access control services: does the port send what its devices send to each other up to the CPU? */
@@ -211,21 +194,21 @@ static bool redirects(hu_str c)
     return false;
 }
 
-/* Of the ports above a GPU, those of switches that redirect. */
+/* Of the ports above a GPU, those of switches that redirect; the topmost one is the CPU's own, where redirection is usual. */
 static size_t redirecting_ports(hu_doctor *d, const hu_bus_gpu *g, const char **first, bool *needs_root)
 {
     const char  *hops[HU_PCI_HOPS];
     const size_t n = hu_bus_way(d, g->folder, hops);
     size_t       found = 0;
 
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i + 1 < n; i++) {
         const char *path = hu_doctor_format(d, "/sys/bus/pci/devices/%s/config", hops[i]);
         hu_str      c;
 
         if (hu_doctor_read_bytes(d, path, &c) != HU_LOOK_OK)
             continue;
         *needs_root |= c.n <= 64; /* the rest is root's */
-        if (c.n > EXTENDED && is_switch_port(c) && redirects(c) && found++ == 0)
+        if (redirects(c) && found++ == 0)
             *first = hops[i];
     }
     return found;

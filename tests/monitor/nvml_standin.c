@@ -17,6 +17,7 @@
  *   processes GPU N FIRST               numbers of processes that compute, from FIRST on
  *   used PID PERCENT                    a process's use of GPU 0
  *   xid GPU NUMBER TIMES                events, once for each time that the file changes
+ *   setup 1                             how GPUs are set up, too (ECC, NVLinks, ...): without it, that is not supported
  * NVML_STARTED names a file that exists once the library was started.  -DOLD leaves out what a driver of branch 450 does not have.
  */
 #include <stdint.h>
@@ -265,6 +266,83 @@ int nvmlDeviceGetPciInfo_v3(void *d, struct pci *out)
 {
     OF_WHOLE(d);
     snprintf(out->text, sizeof out->text, "00000000:%02X:00.0", 0x1a + index_of(d));
+    return OK;
+}
+
+/* How GPUs are set up: the doctor asks. */
+#define OF_SETUP(d)          \
+    OF_WHOLE(d);             \
+    if (!number("setup", 0)) \
+    return NOT_SUPPORTED
+
+int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+    BEGIN(-1);
+    *version = (int)value_of(__func__, -1, 13000);
+    return OK;
+}
+
+int nvmlDeviceGetCudaComputeCapability(void *d, int *major, int *minor)
+{
+    OF_SETUP(d);
+    *major = (int)value_of(__func__, index_of(d), 90) / 10;
+    *minor = 0;
+    return OK;
+}
+
+int nvmlDeviceGetEccMode(void *d, unsigned *now, unsigned *next)
+{
+    OF_SETUP(d);
+    *now = (unsigned)value_of(__func__, index_of(d), 1);
+    *next = 1;
+    return OK;
+}
+
+int nvmlDeviceGetComputeMode(void *d, unsigned *mode)
+{
+    OF_SETUP(d);
+    *mode = (unsigned)value_of(__func__, index_of(d), 0);
+    return OK;
+}
+
+int nvmlDeviceGetApplicationsClock(void *d, unsigned which, unsigned *mhz)
+{
+    OF_SETUP(d);
+    *mhz = which == 1 ? (unsigned)value_of(__func__, index_of(d), 1980) : 1;
+    return OK;
+}
+
+int nvmlDeviceGetDefaultApplicationsClock(void *d, unsigned which, unsigned *mhz)
+{
+    OF_SETUP(d);
+    *mhz = which == 1 ? 1980 : 1;
+    return OK;
+}
+
+int nvmlDeviceGetBAR1MemoryInfo(void *d, unsigned long long out[3])
+{
+    OF_SETUP(d);
+    out[0] = value_of(__func__, index_of(d), 137438953472);
+    out[1] = out[2] = out[0] / 2;
+    return OK;
+}
+
+/* Links from the number of the scenario on are down. */
+int nvmlDeviceGetNvLinkState(void *d, unsigned link, unsigned *is_active)
+{
+    OF_SETUP(d);
+    if (link >= 18)
+        return BAD_ARGUMENT;
+    *is_active = link < value_of(__func__, index_of(d), 18);
+    return OK;
+}
+
+int nvmlDeviceGetP2PStatus(void *one, void *other, unsigned which, unsigned *status)
+{
+    OF_SETUP(one);
+    if (which || index_of(other) < 0)
+        return BAD_ARGUMENT;
+    *status = (unsigned)value_of(__func__, index_of(one), 0);
     return OK;
 }
 
