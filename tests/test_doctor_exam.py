@@ -87,21 +87,28 @@ class Exam(unittest.TestCase):
             for path in (p for p in fresh.folder.rglob("*") if p.is_file() and not p.is_symlink()):
                 self.assertEqual((root.folder / path.relative_to(fresh.folder)).read_bytes(), path.read_bytes(), path)
 
+    def bundled(self, root: Root, name: str, *arguments: Any) -> None:
+        """The same of a bundle as of its node."""
+        bundle = self.folder / f"bundle-{name}"
+        status, out, err = run("doctor", "--json", "--root", root.folder, "--bundle", bundle, *arguments)
+        self.assertIn(status, (0, 1), err)
+        self.assertEqual(verdicts(ask(bundle, *arguments)), verdicts(json.loads(out)))
+        shutil.rmtree(bundle)
+
+    def test_bundles_of_healthy_nodes(self) -> None:
+        for name, root in self.roots.items():
+            with self.subTest(node=name):
+                self.bundled(root, name, "--job")
+
     def test_a_bundle_of_each_wrong_node_gives_the_same_findings(self) -> None:
         for number, case in enumerate(c for c in CASES if c.verdicts and c.check in self.checks):
             root = self.roots[case.base]
-            scope = self.scope(case)
             with self.subTest(check=case.check, case=case.name):
                 root.change(case.changes)
-                bundle = self.folder / f"bundle{number}"
                 try:
-                    status, out, err = run("doctor", "--json", "--root", root.folder, "--bundle", bundle, *scope, *case.options)
-                    self.assertIn(status, (0, 1), err)
+                    self.bundled(root, str(number), "--only", case.check, *self.scope(case), *case.options)
                 finally:
                     root.restore(case.changes)
-                again = ask(bundle, *scope, *case.options)
-                self.assertEqual(verdicts(again), verdicts(json.loads(out)))
-                shutil.rmtree(bundle)
 
 
 def verdicts(report: dict[str, Any]) -> list[tuple[Any, ...]]:

@@ -256,7 +256,7 @@ wrong("gpu-devices", "no nvidia-uvm in a container", ("failure", "warning", "not
 
 # -- GPUs ---------------------------------------------------------------------------------------------------------------------------------------------------
 LOST = {f"fact:gpu.7.{name}": None for name in (*GPU, "bus", "name", "uuid", "minor", "peer")}
-wrong("gpu-count", "one is missing", F, LOST, says="7")
+wrong("gpu-count", "one is missing", F, LOST, says="0000:db:00.0")
 wrong("gpu-count", "one is lost", F, {**LOST, "fact:gpu.7.error": 15})
 right("gpu-count", "a container has four of eight", {
     **{f"fact:gpu.{i}.{name}": None for i in range(4, 8) for name in (*GPU, "bus", "name", "uuid", "minor", "peer")}, **{f"fact:device:/dev/nvidia{i}": "absent" for i in range(4, 8)},
@@ -264,8 +264,11 @@ right("gpu-count", "a container has four of eight", {
 wrong("gpu-recovery", "it asks for a reset", F, gpus(2, recovery=1), says="2")
 wrong("gpu-recovery", "it asks for a reboot", F, gpus(2, recovery=2), says="2")
 LOG = "6,902,1200000,-;nvidia-uvm: Loaded the UVM driver\n3,950,863900000000,-;NVRM: Xid (PCI:0000:3b:00): {}"  # 100 seconds ago
-wrong("gpu-xid", "off the bus", F, {"dev/kmsg": LOG.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")}, says="79")
-wrong("gpu-xid", "a double bit error", F, {"dev/kmsg": LOG.format("48, pid=4711, name=python, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 2")}, says="48")
+OFF_THE_BUS = {"dev/kmsg": LOG.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")}
+wrong("gpu-xid", "off the bus", F, {**OFF_THE_BUS, **gpus(1, recovery=2)}, says="79")
+wrong("gpu-xid", "off the bus, says the log alone", F, {**OFF_THE_BUS, **NO_NVML}, says="79")
+wrong("gpu-xid", "off the bus and in use again", W, OFF_THE_BUS, says="79")
+wrong("gpu-xid", "a double bit error", FW, {"dev/kmsg": LOG.format("48, pid=4711, name=python, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 2")}, says="48")
 wrong("gpu-xid", "a program read where it may not", WN, {"dev/kmsg": LOG.format("31, pid=4711, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS")}, says="31")
 wrong("gpu-xid", "off the bus nine days ago, and there again", N, {"dev/kmsg": LOG.replace("863900", "86400").format("79, pid=0, name=x, GPU has fallen off the bus.")}, says="79")
 wrong("gpu-xid", "the log is closed to users", ("not checked",), {"denied": ["/dev/kmsg"]})
