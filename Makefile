@@ -18,7 +18,7 @@ help:
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
-	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
+	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md, query.md, doctor.md and xid.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
 	@echo 'make bench     speed against public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'

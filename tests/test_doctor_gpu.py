@@ -12,7 +12,7 @@ import unittest
 from typing import Any
 
 from tests.cuda import driver
-from tests.program import EXE, ROOT, skip_loudly
+from tests.program import EXE, ROOT, skip_loudly, torch_or_skip
 
 TOPICS = ("driver", "gpu", "links", "environment", "libraries")
 VERSION = "NVRM version: NVIDIA UNIX {} Kernel Module{}  {}  Release Build  (dvs)\nGCC version:  gcc version 12.3.0\n"
@@ -145,7 +145,8 @@ class Well(Node):
     def test_values_to_compare(self) -> None:
         values = self.ask()["values"]
         for key, value in {"driver.version": DRIVER, "driver.cuda": "13.0", "cuda.runtime": "13.0", "torch.version": "2.9.0+cu130", "nccl.version": "2.27.7",
-                           "gpus": "2", "gpu.1.name": GPU["name"], "gpu.0.power_limit_w": "700", "gpu.0.ecc": "on", "gpu.1.nvlinks": "18", "gpu.0.pcie_width": "16"}.items():
+                           "gpus": "2", "gpu.1.name": GPU["name"], "gpu.0.power_limit_w": "700", "gpu.0.ecc": "on", "gpu.1.nvlinks": "18", "gpu.0.pcie_width": "16",
+                           "gpu.0.max_mhz": "1980"}.items():
             self.assertEqual(values.get(key), value, key)
 
     def test_a_node_without_gpus(self) -> None:
@@ -313,6 +314,9 @@ class Driver(Node):
         self.assertIn("660 0:110", text)
         self.facts = {"device:/dev/kfd": "c 236:0 660 0:110 rw"}
         self.assertEqual(self.one("gpu-devices")[0], "ok")
+        self.put(f"{PORT.format(0)}/{BUS[0]}/drm/renderD129/dev", "226:129")
+        self.facts["device:/dev/dri/renderD129"] = "c 226:129 660 0:110 --"
+        self.assertEqual([(v, s) for v, s, _ in self.answers("gpu-devices")], [("failure", "/dev/dri/renderD129")])
         for i, bus in enumerate(BUS):     # pictures only: the graphics of a CPU
             self.put(f"{PORT.format(i)}/{bus}/vendor", "0x8086")
             self.put(f"{PORT.format(i)}/{bus}/class", "0x030000")
@@ -343,10 +347,27 @@ class Driver(Node):
         self.put(".dockerenv")
         self.assertEqual(self.one("gpu-devices")[0], "failure")
         self.facts["device:/dev/nvidia-uvm"] = "c 510:0 666 0:0 rw"
+        (self.root / ".dockerenv").unlink()
         self.facts["device:/dev/nvidiactl"], self.facts["nvml"] = "absent", 9
         self.assertEqual(self.one("gpu-devices")[0], "failure")
         self.facts = {"nvml": 0}
         self.assertEqual(self.one("gpu-devices")[0], "not checked")
+
+    def test_container_without_a_gpu(self) -> None:
+        """Of a node that has some: nobody asked for one, until a variable says so."""
+        self.put(".dockerenv")
+        self.facts, self.gpus = {"nvml": -1, **{f"device:/dev/{n}": "absent" for n in ("nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1")}}, []
+        self.assertEqual(self.bad(), {"driver-libraries": "note", "gpu-devices": "note"})
+        self.variables["NVIDIA_VISIBLE_DEVICES"] = "all"
+        self.assertEqual(self.bad()["gpu-devices"], "failure")
+
+    def test_nvml_does_not_start(self) -> None:
+        """As nvidia-smi fails: that is one failure, and the other checks are not checked."""
+        for code, words in ((999, "unknown error"), (17, "blocked by the operating system or a control group"), (9, "driver not loaded")):
+            self.facts["nvml"], self.gpus = code, []
+            self.assertEqual(self.bad(), {"gpu-count": "failure"})
+            self.assertIn(words, self.one("gpu-count")[1])
+            self.assertEqual({c["verdict"] for c in self.ask("--only", "gpu")["checks"]}, {"failure", "not checked", "ok"})
 
 
 class Gpus(Node):
@@ -360,7 +381,7 @@ class Gpus(Node):
                 ("gpu-temperature", "warning", {"margin": 2}), ("gpu-power-limit", "warning", {"power_limit": 500000}), ("gpu-clocks", "warning", {"chosen_clock": 1200}),
                 ("gpu-bar", "note", {"bar": 268435456}), ("gpu-mode", "failure", {"compute_mode": 2}), ("gpu-mode", "note", {"compute_mode": 3}),
                 ("gpu-mode", "failure", {"mig": 1, "parts": 0}), ("gpu-mode", "note", {"mig": 1, "parts": 7}), ("gpu-processes", "note", {"pid": 4711}),
-                ("pcie-link", "warning", {"width": 8}), ("pcie-link", "warning", {"use": 90, "generation": 3}), ("pcie-errors", "note", {"replays": 4}),
+                ("pcie-link", "warning", {"width": 8}), ("pcie-link", "warning", {"use": 90, "generation": 3}), ("pcie-errors", "note", {"replays": 4000}),
                 ("nvlink", "failure", {"links_active": 17, "link_down": 5}), ("nvlink", "note", {"link_recoveries": 2}), ("nvswitch", "failure", {"fabric": 2}),
                 ("nvswitch", "failure", {"fabric_code": 999}), ("nvswitch", "failure", {"fabric_health": 2}), ("nvswitch", "warning", {"fabric_health": 3})):
             with self.subTest(check, **change):
@@ -373,7 +394,7 @@ class Gpus(Node):
         """Nothing that a GPU does when it is idle, held by its power limit, without NVLink, without ECC to say of, or lower than the default by no one's doing."""
         for change in ({"reasons": 0x1}, {"reasons": 0x4}, {"reasons": 0x2}, {"generation": 1, "use": 0}, {"links": 18, "links_active": 0, "link_down": 0}, {"links": None, "links_active": None},
                        {"fabric": 0, "fabric_code": None, "fabric_health": None}, {"ecc": None, "uncorrected": None}, {"power_limit": 800000}, {"margin": None}, {"margin": 5},
-                       {"limited_power": 10**15}, {"rows_pending": None, "rows_failed": None}, {"chosen_clock": None}, {"persistence": None}, {"mig": None}):
+                       {"limited_power": 10**15}, {"replays": 4}, {"rows_pending": None, "rows_failed": None}, {"chosen_clock": None}, {"persistence": None}, {"mig": None}):
             with self.subTest(**change):
                 self.gpus = [dict(gpu, **change) for gpu in self.gpus]
                 self.assertEqual(self.bad(), {})
@@ -437,7 +458,7 @@ class Links(Node):
     def test_errors(self) -> None:
         place = f"{PORT.format(1)}/{BUS[1]}"
         for name, text, verdict in (("aer_dev_fatal", "DLP 2\nTOTAL_ERR_FATAL 2", "warning"), ("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL 1", "note"),
-                                    ("aer_dev_correctable", "BadTLP 9\nTOTAL_ERR_COR 9", "note")):
+                                    ("aer_dev_correctable", "BadTLP 900\nTOTAL_ERR_COR 900", "note")):
             with self.subTest(name):
                 self.put(f"{place}/{name}", text)
                 self.assertEqual([(v, s) for v, s, _ in self.answers("pcie-errors")], [(verdict, BUS[1])])
@@ -471,6 +492,8 @@ class Links(Node):
         verdict, text = self.one("iommu")
         self.assertEqual(verdict, "warning")
         self.assertIn("/sys/kernel/iommu_groups/7/type is DMA-FQ", text)
+        (self.root / "sys/kernel/iommu_groups/7/type").unlink()
+        self.assertEqual(self.one("iommu"), ("not checked", "cannot read /sys/kernel/iommu_groups/*/type"))
         self.put("proc/cpuinfo", GUEST)
         self.assertEqual(self.one("iommu")[0], "does not apply")
         self.put("proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\n")     # Arm's SMMU translates by design
@@ -528,6 +551,12 @@ class Environment(Node):
         self.assertEqual(self.judge("nccl-settings", NCCL_SHM_DISABLE="0", NCCL_ALGO=""), ["ok"])     # the environment's does
         self.put("opt/nccl.conf", "NCCL_P2P_DISABLE=1")
         self.assertEqual(self.judge("nccl-settings", NCCL_CONF_FILE="/opt/nccl.conf", NCCL_ALGO=""), ["warning"])
+
+    def test_a_tree_without_variables(self) -> None:
+        self.ask()
+        (self.root / "holdup/environment").unlink()
+        done = subprocess.run([EXE, "doctor", "--root", self.root, "--json", "--only", "environment"], capture_output=True, check=False, cwd=ROOT)
+        self.assertEqual({c["verdict"] for c in json.loads(done.stdout)["checks"]}, {"not checked"})
 
     def test_variables_for_debugging(self) -> None:
         for name, value, verdict in (("CUDA_LAUNCH_BLOCKING", "1", "warning"), ("CUDA_LAUNCH_BLOCKING", "0", "ok"), ("TORCH_DISTRIBUTED_DEBUG", "DETAIL", "warning"),
@@ -626,6 +655,24 @@ class Nvml(unittest.TestCase):
         found = self.ask("gpus 2\nhang nvmlDeviceGetName\n", "gpu", "driver")
         others = ("gpu-xid", "gpu-driver", "gpu-devices")     # these know without it
         self.assertEqual({tuple(a) for k, v in found.items() for a in v if k not in others}, {("not checked", None, "the NVIDIA driver does not answer")})
+
+    def test_a_real_pytorch(self) -> None:
+        """What is read of its files is what it says of itself."""
+        python = torch_or_skip(self)
+        said = json.loads(subprocess.run([python, "-c", "import importlib.metadata as m, json, torch; v = lambda n: next((d.version for d in m.distributions() "
+                                          "if d.metadata['Name'].startswith(n)), None); print(json.dumps([torch.__version__, torch.version.cuda, v('nvidia-nccl'), v('nvidia-cudnn')]))"],
+                                         check=True, capture_output=True).stdout)
+        (self.folder / "scene").write_text("driver 535.1\nvalue nvmlSystemGetCudaDriverVersion_v2 12020\n")
+        environment = {"PATH": f"{pathlib.Path(python).parent}:/usr/bin:/bin", "HOLDUP_NVML": str(self.library), "NVML_SCENARIO": str(self.folder / "scene")}
+        done = subprocess.run([EXE, "doctor", "--json", "--only", "cuda-driver", "--only", "libraries"], capture_output=True, check=False, cwd=ROOT, env=environment)
+        found = json.loads(done.stdout)
+        values = found["values"]
+        self.assertEqual([values.get(k) for k in ("torch.version", "nccl.version", "cudnn.version")], [said[0], *said[2:]])
+        answer, = found["checks"][0]["answers"]
+        if said[1] and not said[1].startswith("12."):     # not a build for CPUs, and newer than the driver of the scene
+            self.assertEqual(values["cuda.runtime"], said[1])
+            self.assertEqual(answer["verdict"], "failure")
+            self.assertIn(f"PyTorch {said[0]} needs CUDA {said[1]}", answer["evidence"])
 
     def test_library_that_crashes(self) -> None:
         source = self.folder / "crash.c"

@@ -22,7 +22,6 @@ static void look_at_source(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "clocksource", now);
     for (size_t i = 0; i < HU_COUNT(fast); i++)
         if (strcmp(now, fast[i]) == 0) {
             hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "%s is %s", path, now);
@@ -33,9 +32,15 @@ static void look_at_source(hu_doctor *d, const hu_check *check)
                   NULL, NULL, "%s is %s (available: %s)", path, now, others);
 }
 
+/* chronyd keeps what it knows from the kernel unless its configuration has rtcsync (set_sync_status in its sys_timex.c). */
+static bool has_chronyd(hu_doctor *d)
+{
+    return hu_doctor_exists(d, "/run/chrony/chronyd.pid") || hu_doctor_exists(d, "/run/chronyd.pid");
+}
+
 /*
- * The kernel's own opinion, which chrony, ntpd, systemd-timesyncd and phc2sys give it.  Traces of a single node need no other
- * clock, so that only a node of a cluster is worse off.
+ * The kernel's own opinion, which chrony, ntpd, systemd-timesyncd and phc2sys give it.  Traces of a single node need no
+ * other clock, so that only a node of a cluster is worse off.
  */
 static void look_at_sync(hu_doctor *d, const hu_check *check)
 {
@@ -48,7 +53,10 @@ static void look_at_sync(hu_doctor *d, const hu_check *check)
         return;
     }
     hu_fact_number(d, "clock.max_error_us", &error_us);
-    if (status & UNSYNCHRONISED)
+    if ((status & UNSYNCHRONISED) && has_chronyd(d))
+        hu_doctor_say(d, check, HU_VERDICT_NOTE, NULL, "see chronyc tracking; rtcsync in chrony.conf tells the kernel, too",
+                      "adjtimex: status %lld, not synchronised, but chronyd runs", (long long)status);
+    else if (status & UNSYNCHRONISED)
         hu_doctor_say(d, check, is_cluster ? HU_VERDICT_WARNING : HU_VERDICT_NOTE, NULL, NULL,
                       "adjtimex: status %lld, the clock is not synchronised", (long long)status);
     else

@@ -98,19 +98,19 @@ static void look_at_driver(hu_doctor *d, const hu_check *check)
     }
     for (size_t i = 0; i < n; i++) {
         const hu_bus_gpu *g = &gpus[i];
-        const bool        is_for_work = g->class == HU_PCI_ACCELERATOR || g->class == HU_PCI_DISPLAY;
+        const bool        computes = g->class == HU_PCI_ACCELERATOR || g->class == HU_PCI_DISPLAY;
 
         if (g->is_given_away)
             continue;
         if (g->vendor == HU_PCI_NVIDIA && strcmp(g->driver, "nvidia") != 0) {
             n_said++;
             say_no_driver(d, check, g);
-        } else if (g->vendor == HU_PCI_AMD && is_for_work) {
+        } else if (g->vendor == HU_PCI_AMD && computes) {
             n_said++;
             hu_doctor_say(d, check, strcmp(g->driver, "amdgpu") == 0 ? HU_VERDICT_OK : HU_VERDICT_FAILURE, g->address,
                           "install AMD's driver (amdgpu-dkms), or modprobe amdgpu; dmesg | grep amdgpu says why not",
                           "%s/driver is %s", g->folder, *g->driver ? g->driver : "missing");
-        } else if (g->vendor == HU_PCI_INTEL && is_for_work && !*g->driver) {
+        } else if (g->vendor == HU_PCI_INTEL && computes && !*g->driver) {
             n_said++;
             hu_doctor_say(d, check, HU_VERDICT_NOTE, g->address, "modprobe xe, or i915 for older ones", "%s has no driver",
                           g->folder);
@@ -137,7 +137,7 @@ static void look_at_library(hu_doctor *d, const hu_check *check)
         return;
     }
     if (f->is_known && f->code == NO_LIBRARY) {
-        hu_doctor_say(d, check, HU_VERDICT_WARNING, NULL,
+        hu_doctor_say(d, check, is_container(d) ? HU_VERDICT_NOTE : HU_VERDICT_WARNING, NULL,
                       is_container(d)
                           ? "give the container the driver's libraries: docker --gpus, or the NVIDIA device plugin"
                           : "install the driver's libraries of the same version",
@@ -272,11 +272,11 @@ static void look_at_cuda(hu_doctor *d, const hu_check *check)
     }
     hu_cuda_text(r.version, r_text);
     hu_doctor_value(d, "cuda.runtime", r_text);
-    if (*other && atoi(other) < atoi(driver))
+    if (*other && (int)strtol(other, NULL, 10) < (int)strtol(driver, NULL, 10))
         hu_doctor_say(d, check, HU_VERDICT_WARNING, NULL, hu_doctor_format(d, "take %s out of LD_LIBRARY_PATH", folder),
                       "LD_LIBRARY_PATH has %s with libcuda of %s, older than driver %s: CUDA ends with error 803", folder,
                       other, driver);
-    else if (*other && atoi(other) > atoi(driver) && has_consumer_gpu(f))
+    else if (*other && (int)strtol(other, NULL, 10) > (int)strtol(driver, NULL, 10) && has_consumer_gpu(f))
         hu_doctor_say(d, check, HU_VERDICT_FAILURE, NULL,
                       hu_doctor_format(d, "take %s out of LD_LIBRARY_PATH; update the driver for CUDA %s", folder, r_text),
                       "LD_LIBRARY_PATH has %s with libcuda of %s on driver %s: GeForce GPUs refuse that (error 804)", folder,
@@ -309,6 +309,13 @@ static void look_at_cuda(hu_doctor *d, const hu_check *check)
     }
 }
 
+/* One that computes and has a driver: not the graphics of a CPU. */
+static bool is_for_work(const hu_bus_gpu *g, int64_t vendor)
+{
+    return g->vendor == vendor && *g->driver && !g->is_given_away &&
+           (g->class == HU_PCI_ACCELERATOR || g->class == HU_PCI_DISPLAY);
+}
+
 /* -- may this user open its devices? ------------------------------------------------------------------------------------ */
 
 /* "c 195:255 666 0:0 rw": the end says what this process may. */
@@ -338,43 +345,76 @@ static int look_at_node(hu_doctor *d, const hu_check *check, const char *path, h
     return 1;
 }
 
+/* NVIDIA's; returns how many findings. */
+static int look_at_nvidia_nodes(hu_doctor *d, const hu_check *check, const char *give)
+{
+    const hu_gpu_facts *f = hu_gpu_facts_of(d); /* NVML makes some of them, as root */
+    const bool          is_ours = is_container(d), is_well = f->is_known && f->code == 0;
+    const char         *control = hu_fact(d, "device:/dev/nvidiactl");
+    const size_t        n = f->n ? f->n : hu_bus_count(d, HU_PCI_NVIDIA);
+    int                 n_found = 0;
+
+    if (is_ours && control && strcmp(control, "absent") == 0 && !hu_doctor_variable(d, "NVIDIA_VISIBLE_DEVICES")) {
+        hu_doctor_say(d, check, HU_VERDICT_NOTE, NULL, give, "the container was given no GPU: there is no /dev/nvidiactl");
+        return 1;
+    }
+    n_found += look_at_node(d, check, "/dev/nvidiactl", is_well ? HU_VERDICT_NOTE : HU_VERDICT_FAILURE,
+                            is_ours ? give : "nvidia-modprobe makes it; it must be installed with the driver",
+                            "chmod 666, as the driver's NVreg_DeviceFileMode says by default");
+    n_found += look_at_node(d, check, "/dev/nvidia-uvm", is_ours ? HU_VERDICT_FAILURE : HU_VERDICT_NOTE,
+                            is_ours ? give : "nothing where nvidia-modprobe is installed: the first CUDA program makes it",
+                            "chmod 666, as the driver makes it by default");
+    for (size_t i = 0; i < n; i++) {
+        const int64_t minor = f->n ? f->gpu[i].minor : (int64_t)i;
+
+        if (minor >= 0)
+            n_found += look_at_node(d, check, hu_doctor_format(d, "/dev/nvidia%d", (int)minor), HU_VERDICT_NONE, NULL,
+                                    "chmod 666, or give it to the container or job");
+    }
+    return n_found;
+}
+
+/* Of AMD and Intel: the files through which programs without a screen compute. */
+static int look_at_render_nodes(hu_doctor *d, const hu_check *check, const hu_bus_gpu *g, const char *fix)
+{
+    const char *const *names;
+    size_t             n = 0;
+    int                n_found = 0;
+
+    hu_doctor_list(d, hu_doctor_format(d, "%s/drm", g->folder), &names, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(names[i], "renderD", 7) == 0)
+            n_found += look_at_node(d, check, hu_doctor_format(d, "/dev/dri/%s", names[i]), HU_VERDICT_NOTE, NULL, fix);
+    return n_found;
+}
+
 static void look_at_nodes(hu_doctor *d, const hu_check *check)
 {
     static const char *const give = "give the container the GPU: docker --gpus, or --device, or the device plugin";
-    static const char *const modprobe = "nvidia-modprobe -u -c 0 makes it; it must be installed with the driver";
     static const char *const group = "add the user to its group: usermod -aG render USER, then log in again";
-    const hu_gpu_facts      *f = hu_gpu_facts_of(d); /* NVML makes some of them, as root */
-    const bool               is_ours = is_container(d);
-    size_t                   n, n_amd = 0;
+    size_t                   n, n_amd = 0, n_intel = 0;
     const hu_bus_gpu        *gpus = hu_bus_gpus(d, &n);
     int                      n_found = 0;
 
-    for (size_t i = 0; i < n; i++)
-        n_amd += gpus[i].vendor == HU_PCI_AMD && strcmp(gpus[i].driver, "amdgpu") == 0 &&
-                 (gpus[i].class == HU_PCI_ACCELERATOR || gpus[i].class == HU_PCI_DISPLAY);
-    if (!has_driver(d) && n_amd == 0) {
+    for (size_t i = 0; i < n; i++) {
+        n_amd += is_for_work(&gpus[i], HU_PCI_AMD) && strcmp(gpus[i].driver, "amdgpu") == 0;
+        n_intel += is_for_work(&gpus[i], HU_PCI_INTEL);
+    }
+    if (!has_driver(d) && n_amd + n_intel == 0) {
         hu_gpu_facts_or_say(d, check);
         return;
     }
-    if (!hu_fact(d, "device:/dev/null") && !hu_fact(d, "device:/dev/nvidiactl") && !hu_fact(d, "device:/dev/kfd")) {
+    if (hu_doctor_is_capture(d) && !hu_fact(d, "device:/dev/nvidiactl") && !hu_fact(d, "device:/dev/kfd") && n_intel == 0) {
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "the captured tree has no facts of devices");
         return;
     }
-    if (has_driver(d)) {
-        n_found += look_at_node(
-            d, check, "/dev/nvidiactl", f->is_known && f->code == 0 ? HU_VERDICT_NOTE : HU_VERDICT_FAILURE,
-            is_ours ? give : modprobe, "chmod 666, as the driver's NVreg_DeviceFileMode says by default");
-        n_found += look_at_node(d, check, "/dev/nvidia-uvm", is_ours ? HU_VERDICT_FAILURE : HU_VERDICT_NOTE,
-                                is_ours ? give
-                                        : "nothing where nvidia-modprobe is installed: the first CUDA program makes it",
-                                "chmod 666, as the driver makes it by default");
-        for (size_t i = 0; i < f->n; i++)
-            if (f->gpu[i].minor >= 0)
-                n_found += look_at_node(d, check, hu_doctor_format(d, "/dev/nvidia%d", (int)f->gpu[i].minor),
-                                        HU_VERDICT_NONE, NULL, "chmod 666, or give it to the container or job");
-    }
+    if (has_driver(d))
+        n_found += look_at_nvidia_nodes(d, check, give);
     if (n_amd)
-        n_found += look_at_node(d, check, "/dev/kfd", HU_VERDICT_FAILURE, is_ours ? give : "modprobe amdgpu", group);
+        n_found += look_at_node(d, check, "/dev/kfd", HU_VERDICT_FAILURE, is_container(d) ? give : "modprobe amdgpu", group);
+    for (size_t i = 0; i < n && n_amd + n_intel; i++)
+        if (is_for_work(&gpus[i], HU_PCI_AMD) || is_for_work(&gpus[i], HU_PCI_INTEL))
+            n_found += look_at_render_nodes(d, check, &gpus[i], group);
     if (n_found == 0)
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "this user may open the driver's devices");
 }

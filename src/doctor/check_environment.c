@@ -25,6 +25,15 @@ static const char *shown(hu_doctor *d, const char *name, const char *value)
     return hu_doctor_format(d, "%s%s", out, n == sizeof out - 1 ? "..." : "");
 }
 
+/* False after it said that a captured tree has no variables. */
+static bool has_variables(hu_doctor *d, const hu_check *check)
+{
+    if (!hu_doctor_is_capture(d) || hu_doctor_exists(d, "/holdup/environment"))
+        return true;
+    hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "the captured tree has no variables");
+    return false;
+}
+
 /* -- settings of NCCL: the environment, then the user's file, then the machine's ---------------------------------------- */
 
 typedef struct {
@@ -181,6 +190,8 @@ static void look_at_nccl(hu_doctor *d, const hu_check *check)
     const char     *gloo = hu_doctor_variable(d, "GLOO_SOCKET_IFNAME"), *const * names;
     size_t          n_said = 0, n_names = 0;
 
+    if (!has_variables(d, check))
+        return;
     for (size_t i = 0; all && i < all->n; i++) {
         const setting *s = &all->at[i];
 
@@ -283,7 +294,11 @@ static size_t look_at_visible(hu_doctor *d, const hu_check *check)
 static void look_at_traps(hu_doctor *d, const hu_check *check)
 {
     const char *preload = hu_doctor_variable(d, "LD_PRELOAD");
-    size_t      n_said = look_at_visible(d, check);
+    size_t      n_said;
+
+    if (!has_variables(d, check))
+        return;
+    n_said = look_at_visible(d, check);
 
     for (size_t i = 0; i < HU_COUNT(traps); i++) {
         const char *value = hu_doctor_variable(d, traps[i].name);
@@ -347,6 +362,8 @@ static void look_at_proxy(hu_doctor *d, const hu_check *check)
     const char              *proxy = first_set(d, proxies, &name), *except = first_set(d, exceptions, &with);
     const char              *host = first_set(d, hosts, &which);
 
+    if (!has_variables(d, check))
+        return;
     if (!proxy || !host) {
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL,
                       proxy ? "no address of a job in the environment" : "no proxy is set");

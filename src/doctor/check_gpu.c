@@ -15,6 +15,7 @@
 #include "gpu/nvml_setup.h"
 #include "gpu/xid.h"
 
+enum { MISMATCH = 18 }; /* of library and driver: driver-libraries says so */
 enum { MARGIN_CELSIUS = 5, DAY_S = 86400, GPUS_OF_LOG = 64, RECENT_DAYS = 1 };
 static const double HELD_SHARE = 0.05, HELD_NOTED = 0.001;
 
@@ -67,8 +68,16 @@ static bool is_kept_from_us(hu_doctor *d, const char *address)
         return hu_doctor_variable(d, "NVIDIA_VISIBLE_DEVICES") || hu_doctor_exists(d, "/.dockerenv") ||
                hu_doctor_exists(d, "/run/.containerenv") || hu_doctor_variable(d, "KUBERNETES_SERVICE_HOST");
     minor += sizeof "Device Minor:" - 1;
-    fact = hu_fact(d, hu_doctor_format(d, "device:/dev/nvidia%d", atoi(minor)));
+    fact = hu_fact(d, hu_doctor_format(d, "device:/dev/nvidia%d", (int)strtol(minor, NULL, 10)));
     return fact && (strcmp(fact, "absent") == 0 || !strstr(fact, " rw"));
+}
+
+/* What should be the same on nodes of the same kind. */
+static void tell_values(hu_doctor *d, size_t i, const hu_gpu_fact *g)
+{
+    hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.name", i), g->name);
+    if (g->clock_most > 0)
+        hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.max_mhz", i), hu_doctor_format(d, "%" PRId64, g->clock_most));
 }
 
 /* Then a control group may hide GPUs.  SLURM's prolog has its job's number, and sees them all. */
@@ -88,6 +97,14 @@ static void look_at_count(hu_doctor *d, const hu_check *check)
     const hu_bus_gpu   *gpus = hu_bus_gpus(d, &n);
     const bool          is_limited = is_in_job(d);
 
+    if (f->is_known && f->code > 0 && f->code != MISMATCH && hu_doctor_exists(d, "/proc/driver/nvidia/version")) {
+        hu_doctor_say(
+            d, check, HU_VERDICT_FAILURE, NULL,
+            "in a container, start it anew: its control group lost the devices, as after systemctl daemon-reload; on a "
+            "node, dmesg | grep NVRM says why",
+            "the driver is loaded, and NVML does not start: %s", hu_nvml_words(f->code));
+        return;
+    }
     if (!f->is_known || f->code != 0) {
         hu_gpu_facts_or_say(d, check);
         return;
@@ -101,7 +118,7 @@ static void look_at_count(hu_doctor *d, const hu_check *check)
                           hu_nvml_words((int)g->error));
         } else if (g->is_there) {
             n_ok++;
-            hu_doctor_value(d, hu_doctor_format(d, "gpu.%zu.name", i), g->name);
+            tell_values(d, i, g);
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -297,7 +314,7 @@ static void look_at_xids(hu_doctor *d, const hu_check *check)
     for (size_t i = 0; i < n; i++) {
         const seen_xid *x = &seen[i];
         const hu_xid   *known = hu_xid_find(x->code);
-        const double    now_s = strtod(up, NULL), ago_s = now_s > x->last_s ? now_s - x->last_s : 0;
+        const double    now_s = (double)strtoll(up, NULL, 10), ago_s = now_s > x->last_s ? now_s - x->last_s : 0;
 
         hu_doctor_say(d, check, verdict_of(f, x, known, ago_s), hu_doctor_format(d, "GPU at %s", x->bus),
                       known ? known->action : NULL, "XID %lu%s%s, %zu time%s since boot, last %s ago (/dev/kmsg)", x->code,
@@ -326,7 +343,7 @@ static void look_at_throttle(hu_doctor *d, const hu_check *check)
     if (!f)
         return;
     hu_doctor_read(d, "/proc/uptime", &up);
-    up_ns = strtod(up, NULL) * 1e9;
+    up_ns = (double)strtoll(up, NULL, 10) * 1e9;
     EACH(f, i, g)
     {
         const struct {

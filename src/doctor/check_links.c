@@ -13,7 +13,7 @@
 #include "gpu/nvml_setup.h"
 #include "gpu/nvml_values.h"
 
-enum { BUSY_PERCENT = 50, WIDTH_MOST = 32 };
+enum { BUSY_PERCENT = 50, WIDTH_MOST = 32, FEW_ERRORS = 100 }; /* few that were corrected are usual, as after a start */
 
 static bool has(int64_t fact)
 {
@@ -129,10 +129,10 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
         const char         *file;
         const char         *words;
         hu_verdict_of_check verdict;
-        int64_t             few; /* less is nothing: links of PCIe 4 and 5 correct a few errors while they start */
-    } kinds[] = {{"aer_dev_fatal", "fatal", HU_VERDICT_WARNING, 1},
-                 {"aer_dev_nonfatal", "uncorrected", HU_VERDICT_NOTE, 1},
-                 {"aer_dev_correctable", "corrected", HU_VERDICT_NOTE, 100}};
+        bool                is_corrected;
+    } kinds[] = {{"aer_dev_fatal", "fatal", HU_VERDICT_WARNING},
+                 {"aer_dev_nonfatal", "uncorrected", HU_VERDICT_NOTE},
+                 {"aer_dev_correctable", "corrected", HU_VERDICT_NOTE, true}};
     const hu_gpu_facts *f = hu_gpu_facts_of(d);
     size_t              n, n_said = 0, n_known = 0;
     const hu_bus_gpu   *gpus = hu_bus_gpus(d, &n);
@@ -145,7 +145,7 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
             const int64_t total = total_of(d, path);
 
             n_known += total >= 0;
-            if (total < kinds[k].few)
+            if (total <= (kinds[k].is_corrected ? FEW_ERRORS : 0))
                 continue;
             n_said++;
             hu_doctor_say(d, check, kinds[k].verdict, gpus[i].address, NULL, "%" PRId64 " %s errors since boot (%s)", total,
@@ -153,7 +153,7 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
         }
     for (size_t i = 0; i < f->n; i++) {
         n_known += f->gpu[i].is_there && has(f->gpu[i].replays);
-        if (!f->gpu[i].is_there || f->gpu[i].replays <= 0)
+        if (!f->gpu[i].is_there || f->gpu[i].replays <= FEW_ERRORS)
             continue;
         n_said++;
         hu_doctor_say(d, check, HU_VERDICT_NOTE, subject(d, i), NULL,
@@ -162,7 +162,7 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
                       f->gpu[i].replays);
     }
     if (n_said == 0 && n_known)
-        hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "few PCIe errors, or none");
+        hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "no more PCIe errors than are usual");
     else if (n_said == 0)
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "neither driver nor /sys counts PCIe errors");
 }
@@ -249,7 +249,7 @@ static void look_at_acs(hu_doctor *d, const hu_check *check)
 static void look_at_iommu(hu_doctor *d, const hu_check *check)
 {
     const hu_bus_gpu *gpus;
-    size_t            n, n_translated = 0, n_known = 0, n_work = 0, n_nics = 0;
+    size_t            n, n_translated = 0, n_groups = 0, n_known = 0, n_work = 0, n_nics = 0;
     const char       *first = "", *cpus, *line, *const * names;
 
     if (!has_gpus(d, check, &gpus, &n))
@@ -267,6 +267,7 @@ static void look_at_iommu(hu_doctor *d, const hu_check *check)
         n_work++;
         if (hu_doctor_link(d, hu_doctor_format(d, "%s/iommu_group", gpus[i].folder), &group) != HU_LOOK_OK)
             continue;
+        n_groups++;
         group = strrchr(group, '/') ? strrchr(group, '/') + 1 : group;
         path = hu_doctor_format(d, "/sys/kernel/iommu_groups/%s/type", group);
         n_known += hu_doctor_read(d, path, &type) == HU_LOOK_OK;
@@ -279,6 +280,8 @@ static void look_at_iommu(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, n_work > 1 || n_nics ? HU_VERDICT_WARNING : HU_VERDICT_NOTE, NULL, NULL,
                       "the IOMMU translates DMA of %zu of %zu GPUs (%s)%s", n_translated, n_work, first,
                       strstr(line, "iommu=pt") ? ", though /proc/cmdline has iommu=pt" : "");
+    else if (n_known < n_groups)
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "cannot read /sys/kernel/iommu_groups/*/type");
     else
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL,
                       n_known ? "DMA of GPUs passes through the IOMMU untranslated" : "GPUs are behind no IOMMU");

@@ -24,6 +24,16 @@ static bool read_meminfo(hu_doctor *d, const hu_check *check, const char **text,
 
 /* -- shared memory ----------------------------------------------------------------------------------------------------- */
 
+/* The kernel gives a tmpfs half of the memory where nobody says otherwise. */
+static bool is_half_of_memory(hu_doctor *d, int64_t bytes)
+{
+    const char *text;
+    int64_t     total = 0;
+
+    return hu_doctor_read(d, "/proc/meminfo", &text) == HU_LOOK_OK && hu_host_field(text, "MemTotal", &total) && total > 0 &&
+           bytes / KIB >= total / 5 * 2;
+}
+
 /* Docker's default is 64 MiB.  A small one fails a job only if it uses several processes; what cannot be known here is a
    warning, but with --job the answer is of this very process. */
 static void look_at_shm(hu_doctor *d, const hu_check *check)
@@ -32,9 +42,14 @@ static void look_at_shm(hu_doctor *d, const hu_check *check)
 
     if (!hu_fact_filesystem(d, "/dev/shm", &f)) {
         const char *fact = hu_fact(d, "filesystem:/dev/shm");
+        const bool  is_error = fact && strncmp(fact, "error:", 6) == 0;
 
-        hu_doctor_say(d, check, fact ? HU_VERDICT_FAILURE : HU_VERDICT_NOT_CHECKED, NULL, NULL, "/dev/shm: %s",
-                      fact ? fact : "size not known");
+        hu_doctor_say(d, check, is_error ? HU_VERDICT_FAILURE : HU_VERDICT_NOT_CHECKED, NULL, "mount a tmpfs on /dev/shm",
+                      "/dev/shm: %s", is_error ? fact + 7 : "size not known");
+        return;
+    }
+    if (f.magic == TMPFS_MAGIC && f.blocks == 0) {
+        hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "/dev/shm has no limit of its own");
         return;
     }
     const int64_t       size = f.blocks * f.block_bytes, left = f.blocks_for_users * f.block_bytes;
@@ -47,7 +62,9 @@ static void look_at_shm(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NOTE, NULL, "mount a tmpfs on /dev/shm",
                       "/dev/shm is no tmpfs (file system type 0x%llx)", (unsigned long long)f.magic);
     }
-    if (size <= 64 * MIB) {
+    if (size < GIB && is_half_of_memory(d, size)) {
+        verdict = HU_VERDICT_OK; /* of a small machine */
+    } else if (size <= 64 * MIB) {
         verdict = hu_doctor_is_job(d) ? HU_VERDICT_FAILURE : HU_VERDICT_WARNING;
     } else if (size < GIB) {
         verdict = HU_VERDICT_WARNING;
@@ -142,7 +159,6 @@ static void look_at_free(hu_doctor *d, const hu_check *check)
 
     if (!read_meminfo(d, check, &text, &total))
         return;
-    hu_doctor_value(d, "memory.gib", hu_doctor_format(d, "%lld", (long long)((total + KIB * KIB / 2) / (KIB * KIB))));
     if (!hu_host_field(text, "MemAvailable", &available))
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "/proc/meminfo has no MemAvailable");
     else
@@ -211,7 +227,6 @@ static void look_at_overcommit(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.vm.overcommit_memory", hu_doctor_format(d, "%lld", (long long)mode));
     if (mode != 2) {
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "%s is %lld", path, (long long)mode);
         return;
@@ -236,7 +251,6 @@ static void look_at_maps(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.vm.max_map_count", hu_doctor_format(d, "%lld", (long long)most));
     hu_doctor_say(d, check, most < KERNELS_OWN ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
                   "%s is %lld (the kernel's default is %d)", path, (long long)most, KERNELS_OWN);
 }
@@ -266,8 +280,6 @@ static void look_at_thp(hu_doctor *d, const hu_check *check)
     hu_doctor_read(d, THP "defrag", &defrag);
     enabled = chosen(d, enabled);
     defrag = chosen(d, defrag);
-    hu_doctor_value(d, "thp.enabled", enabled);
-    hu_doctor_value(d, "thp.defrag", defrag);
 
     const bool is_off = strcmp(enabled, "never") == 0;
     const bool stalls = strcmp(enabled, "always") == 0 && strcmp(defrag, "always") == 0;
@@ -288,12 +300,17 @@ static void look_at_hugepages(hu_doctor *d, const hu_check *check)
     hu_host_field(text, "HugePages_Total", &total);
     hu_host_field(text, "HugePages_Free", &left);
     hu_host_field(text, "Hugepagesize", &size);
-    if (total == 0)
+    if (total == 0) {
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "none are set apart");
-    else
-        hu_doctor_say(d, check, left * size > memory / 10 ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
-                      "/proc/meminfo: %s set apart as huge pages, of which %s are free", hu_host_size(d, total * size * KIB),
-                      hu_host_size(d, left * size * KIB));
+        return;
+    }
+
+    const double  left_kib = (double)left * (double)size;
+    const int64_t bytes = total > memory / (size ? size : 1) ? memory * KIB : total * size * KIB; /* it is part of it */
+
+    hu_doctor_say(d, check, left_kib > (double)memory / 10 ? HU_VERDICT_WARNING : HU_VERDICT_OK, NULL, NULL,
+                  "/proc/meminfo: %s set apart as huge pages; %lld of %lld are free", hu_host_size(d, bytes),
+                  (long long)left, (long long)total);
 }
 
 const hu_check hu_checks_memory[] = {

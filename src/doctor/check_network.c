@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * check_network.c - interfaces of the node and ports of its HCAs; with --job, whether ranks can find the first one.
  *
- * A port that is down may be one that nobody cabled.  It counts as broken where others of the same board are active and it is
- * the odd one out.
+ * A port that is down may be one that nobody cabled.  It counts as broken where others of the same board are active and it
+ * is the odd one out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +73,6 @@ static void look_at_interface(hu_doctor *d, const hu_check *check, const interfa
     const int64_t packets = counter(d, counters, "rx_packets"), damaged = counter(d, counters, "rx_crc_errors");
     const char   *speed = f->mbps ? hu_doctor_format(d, "%lld Mb/s", (long long)f->mbps) : "speed not known";
 
-    hu_doctor_value(d, hu_doctor_format(d, "net.%s.speed_mbps", f->name), hu_doctor_format(d, "%lld", (long long)f->mbps));
-    hu_doctor_value(d, hu_doctor_format(d, "net.%s.mtu", f->name), hu_doctor_format(d, "%lld", (long long)f->mtu));
     if (strcmp(f->duplex, "half") == 0)
         hu_doctor_say(d, check, HU_VERDICT_WARNING, f->name, "check cable and switch port: ethtool names both sides' modes",
                       "%s/duplex is half, %s", f->folder, speed);
@@ -258,13 +256,8 @@ static int64_t usual_gbps(const hu_ib_port *ports, size_t n, const hu_ib_port *p
 static void look_at_port(hu_doctor *d, const hu_check *check, const hu_ib_port *ports, size_t n, const hu_ib_port *p)
 {
     const char   *name = hu_doctor_format(d, "%s port %s", p->device, p->port);
-    const char   *key = hu_doctor_format(d, "ib.%s.%s", p->device, p->port), *firmware;
     const int64_t usual = usual_gbps(ports, n, p);
 
-    hu_doctor_value(d, hu_doctor_format(d, "%s.gbps", key), hu_doctor_format(d, "%lld", (long long)p->gbps));
-    hu_doctor_value(d, hu_doctor_format(d, "%s.state", key), p->state);
-    if (hu_doctor_read(d, hu_doctor_format(d, "/sys/class/infiniband/%s/fw_ver", p->device), &firmware) == HU_LOOK_OK)
-        hu_doctor_value(d, hu_doctor_format(d, "ib.%s.firmware", p->device), firmware);
     if (!p->is_active)
         hu_doctor_say(d, check, judge_down(ports, n, p), name,
                       strstr(p->physical, "LinkUp")
@@ -307,15 +300,18 @@ static void look_at_port_counters(hu_doctor *d, const hu_check *check, const hu_
     const char   *folder = hu_doctor_format(d, "%s/counters", p->folder);
     const int64_t down = counter(d, folder, "link_downed"), symbols = counter(d, folder, "symbol_error");
     const int64_t recovered = counter(d, folder, "link_error_recovery"), damaged = counter(d, folder, "port_rcv_errors");
+    const int64_t late = counter(d, hu_doctor_format(d, "%s/hw_counters", p->folder), "local_ack_timeout_err");
     const bool    is_bad = down >= MANY_DOWN || recovered >= MANY_DOWN ||
                         (hours >= 1 && (double)symbols > MANY_SYMBOLS * hours);
 
     hu_doctor_say(d, check,
-                  is_bad                                                    ? HU_VERDICT_WARNING
-                  : down > 2 || recovered > 0 || symbols > 0 || damaged > 0 ? HU_VERDICT_NOTE
-                                                                            : HU_VERDICT_OK,
-                  name, NULL, "%s: link_downed %lld, link_error_recovery %lld, symbol_error %lld, port_rcv_errors %lld",
-                  folder, (long long)down, (long long)recovered, (long long)symbols, (long long)damaged);
+                  is_bad                                                                ? HU_VERDICT_WARNING
+                  : down > 2 || recovered > 0 || symbols > 0 || late > 0 || damaged > 0 ? HU_VERDICT_NOTE
+                                                                                        : HU_VERDICT_OK,
+                  name, NULL,
+                  "%s: link_downed %lld, link_error_recovery %lld, symbol_error %lld, port_rcv_errors %lld; "
+                  "local_ack_timeout_err %lld",
+                  folder, (long long)down, (long long)recovered, (long long)symbols, (long long)damaged, (long long)late);
 }
 
 static void look_at_counters(hu_doctor *d, const hu_check *check)

@@ -14,6 +14,7 @@
 enum {
     MOST_FOLDERS = 32,
     MOST_CPUS = 8192,
+    MOST_THREADS = 1 << 20,
     LEAST_PERIODS = 100, /* of a quota, before a share of them means something: 10 s at the usual 100 ms */
     SLOW_WAKE_US = 500,
     LEAST_STAT_TICKS = 6000, /* of /proc/stat: a minute of one CPU */
@@ -103,7 +104,7 @@ static int64_t threads_of_rank(hu_doctor *d, const char **name)
     for (size_t i = 0; i < HU_COUNT(names); i++) {
         const char *value = hu_doctor_variable(d, names[i]);
 
-        if (value && hu_parse_i64((hu_str){value, strcspn(value, ",")}, &n) && n > most) {
+        if (value && hu_parse_i64((hu_str){value, strcspn(value, ",")}, &n) && n > most && n <= MOST_THREADS) {
             most = n;
             *name = names[i];
         }
@@ -250,7 +251,6 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no NUMA");
         return;
     }
-    hu_doctor_value(d, "numa.nodes", hu_doctor_format(d, "%lld", (long long)n_nodes));
     const hu_look how = hu_doctor_read_number(d, path, &value);
 
     if (how == HU_LOOK_ABSENT || n_nodes == 1) {
@@ -262,7 +262,6 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
         hu_host_say_unread(d, check, how, path);
         return;
     }
-    hu_doctor_value(d, "sysctl.kernel.numa_balancing", hu_doctor_format(d, "%lld", (long long)value));
     hu_doctor_say(d, check,
                   !(value & 1)             ? HU_VERDICT_OK
                   : hu_host_gpus(d, &gpus) ? HU_VERDICT_WARNING
@@ -273,8 +272,8 @@ static void look_at_balancing(hu_doctor *d, const hu_check *check)
 /* -- frequency --------------------------------------------------------------------------------------------------------- */
 
 /*
- * The governor of all policies that say the same, else "mixed".  Under intel_pstate and amd-pstate-epp "powersave" means that
- * the CPU itself chooses by its preference (EPP); under other drivers it is the lowest frequency, always.
+ * The governor of all policies that say the same, else "mixed".  Under intel_pstate and amd-pstate-epp "powersave" means
+ * that the CPU itself chooses by its preference (EPP); under other drivers it is the lowest frequency, always.
  */
 static void look_at_governor(hu_doctor *d, const hu_check *check)
 {
@@ -305,8 +304,6 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no cpufreq: firmware or hypervisor choose the frequency");
         return;
     }
-    hu_doctor_value(d, "cpu.governor", is_mixed ? "mixed" : governor);
-    hu_doctor_value(d, "cpu.frequency_driver", driver);
     chooses_itself = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     turbo = CPU "intel_pstate/no_turbo";
     if (hu_doctor_read_number(d, turbo, &off) != HU_LOOK_OK) {
@@ -368,21 +365,20 @@ static void look_at_steal(hu_doctor *d, const hu_check *check)
 {
     const char   *text;
     const hu_look how = hu_doctor_read(d, "/proc/stat", &text);
-    long long     t[8], sum = 0;
+    double        t[8], sum = 0;
 
     if (how != HU_LOOK_OK) {
         hu_host_say_unread(d, check, how, "/proc/stat");
         return;
     }
-    if (sscanf(text, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
-               &t[7]) != 8) {
+    if (sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8) {
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "/proc/stat cannot be read");
         return;
     }
     for (size_t i = 0; i < HU_COUNT(t); i++)
         sum += t[i];
 
-    const double busy = (double)(sum - t[3] - t[4]), share = busy > 0 ? 100 * (double)t[7] / busy : 0;
+    const double busy = sum - t[3] - t[4], share = busy > 0 ? 100 * t[7] / busy : 0;
 
     if (sum < LEAST_STAT_TICKS)
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "the node has just started");
@@ -442,25 +438,8 @@ static void look_at_kernel(hu_doctor *d, const hu_check *check)
     static const struct {
         const char *file, *word;
     } costly[] = {{"retbleed", "IBRS"}, {"retbleed", "IBPB"}, {"spec_rstack_overflow", "Mitigation: IBPB"}};
-    static const struct {
-        const char *key, *path;
-    } values[] = {
-        {"bios.version", "/sys/class/dmi/id/bios_version"},
-        {"bios.date", "/sys/class/dmi/id/bios_date"},
-        {"system.product", "/sys/class/dmi/id/product_name"},
-        {"cpu.microcode", CPU "cpu0/microcode/version"},
-        {"cpu.smt", CPU "smt/active"},
-        {"cpu.online", CPU "online"},
-    };
-    const char *release = hu_fact(d, "uname.release"), *text, *model;
+    const char *release = hu_fact(d, "uname.release"), *text;
 
-    if (release)
-        hu_doctor_value(d, "kernel.release", release);
-    for (size_t i = 0; i < HU_COUNT(values); i++)
-        if (hu_doctor_read(d, values[i].path, &text) == HU_LOOK_OK && text[0])
-            hu_doctor_value(d, values[i].key, text);
-    if (hu_doctor_read(d, "/proc/cpuinfo", &text) == HU_LOOK_OK && (model = hu_host_words(d, text, "model name")) != NULL)
-        hu_doctor_value(d, "cpu.model", model);
     for (size_t i = 0; i < HU_COUNT(costly); i++) {
         const char *path = hu_doctor_format(d, CPU "vulnerabilities/%s", costly[i].file);
 

@@ -95,7 +95,6 @@ static void look_at_perf(hu_doctor *d, const hu_check *check)
         return;
     }
     hu_doctor_read_number(d, "/proc/sys/kernel/kptr_restrict", &pointers);
-    hu_doctor_value(d, "sysctl.kernel.perf_event_paranoid", hu_doctor_format(d, "%lld", (long long)level));
 
     const bool may_all = hu_host_has_capability(d, CAP_PERFMON_BIT) || hu_host_has_capability(d, CAP_SYS_ADMIN_BIT);
 

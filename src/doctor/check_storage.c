@@ -121,7 +121,7 @@ static judgement judge(const place *p, medium m, const char *slow)
                            "(lfs setstripe -c 8)"};
     if (m == FUSE)
         return (judgement){HU_VERDICT_NOTE, "read large files in sequence, or copy the data to a local disk"};
-    if (m == LAYERED)
+    if (m == LAYERED && strcmp(p->what, "--path") == 0) /* else it is the image's, as in each container */
         return (judgement){HU_VERDICT_NOTE,
                            "keep data and checkpoints on a mounted volume, not in the container's own layer"};
     if (m == MEMORY && p->is_temporary)
@@ -136,12 +136,12 @@ static void look_at_place(hu_doctor *d, const hu_check *check, const place *p)
     hu_mount           mount = {"", "", "", "", ""};
     const char        *fact = hu_fact(d, hu_doctor_format(d, "filesystem:%s", p->path)), *name;
 
-    if (!fact) {
-        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, name_of(d, p), NULL, "file system not known");
+    if (fact && strncmp(fact, "error:", 6) == 0) {
+        hu_doctor_say(d, check, HU_VERDICT_WARNING, name_of(d, p), "create it, or name another one", "statfs: %s", fact + 7);
         return;
     }
     if (!hu_fact_filesystem(d, p->path, &f)) {
-        hu_doctor_say(d, check, HU_VERDICT_WARNING, name_of(d, p), "create it, or name another one", "%s", fact);
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, name_of(d, p), NULL, "file system not known");
         return;
     }
     const medium m = medium_of(f.magic, &name);
@@ -158,13 +158,6 @@ static void look_at_place(hu_doctor *d, const hu_check *check, const place *p)
                   is_read_only ? "mount it read-write, or set TMPDIR" : j.fix, "%s%s%s%s%s%s", name,
                   mount.point[0] ? " at " : "", mount.point, is_read_only ? ", read-only" : "",
                   slow ? ", mounted with " : "", slow ? slow : "");
-    if (m == NETWORK || m == PARALLEL)
-        hu_doctor_value(d,
-                        hu_doctor_format(d, "mount.%s",
-                                         strcmp(p->what, "--path") == 0 ? "data"
-                                         : p->is_temporary              ? "tmp"
-                                                                        : "cwd"),
-                        hu_doctor_format(d, "%s %s", name, mount.options));
 }
 
 static void look_at_places(hu_doctor *d, const hu_check *check)
@@ -188,6 +181,8 @@ static void look_at_room(hu_doctor *d, const hu_check *check, const place *p)
         return;
     }
     const int64_t       size = f.blocks * f.block_bytes, left = f.blocks_for_users * f.block_bytes;
+    const medium        m = medium_of(f.magic, &name);
+    const bool          is_layer = m == MEMORY || m == LAYERED;
     hu_verdict_of_check verdict = HU_VERDICT_OK;
 
     if (size == 0 || f.flags & 1) { /* of what has no size of its own, or takes no files, nothing can run out */
@@ -195,17 +190,17 @@ static void look_at_room(hu_doctor *d, const hu_check *check, const place *p)
                       f.flags & 1 ? "read-only" : "the file system has no size");
         return;
     }
-    if (left < 100 * MIB)
+    /* the root of a container may be small by design (Apptainer: 64 MiB), and is full only when it is full */
+    if (left < 100 * MIB && (!is_layer || left < size / 10))
         verdict = HU_VERDICT_FAILURE;
-    else if (left < 5 * GIB && left < size / 20)
+    else if ((left < 5 * GIB && left < size / 20) || (left < 100 * MIB && p->is_temporary))
         verdict = HU_VERDICT_WARNING;
     hu_doctor_say(d, check, verdict, name_of(d, p), NULL, "%s free of %s", hu_host_size(d, left), hu_host_size(d, size));
     if (f.inodes <= 0)
         return;
 
     /* servers count them as they like: Ceph has none left from the beginning */
-    const medium m = medium_of(f.magic, &name);
-    const bool   is_ours = m == LOCAL || m == MEMORY || m == LAYERED;
+    const bool is_ours = m == LOCAL || is_layer;
 
     verdict = HU_VERDICT_OK;
     if (is_ours && f.free_inodes == 0)

@@ -36,7 +36,7 @@ static const struct {
 
 int hu_cuda_of_driver(const char *driver, bool *is_least)
 {
-    const int branch = atoi(driver);
+    const int branch = (int)strtol(driver, NULL, 10);
     int       cuda = -1;
 
     for (size_t i = 0; i < HU_COUNT(branches) && branches[i].branch <= branch; i++)

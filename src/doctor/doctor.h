@@ -2,11 +2,11 @@
  * doctor.h - `holdup doctor`: checks of a node, and of a job's place on it, before it runs.
  *
  * A check is a row: what it asks, why that matters, and a function that looks and says what it found.  It changes nothing,
- * reads only through hu_doctor_* below and facts.h, so that a captured tree (--root) can be looked at as a node can, and says
- * "not checked" with the reason where it cannot look: never "ok".
+ * reads only through hu_doctor_* below and facts.h, so that a captured tree (--root) can be looked at as a node can, and
+ * says "not checked" with the reason where it cannot look: never "ok".
  *
- * Looks run in a process of their own (looker.h), one after another: one that hangs or crashes is "not checked", and the next
- * one goes on in a new process.  So a look may block, and what it keeps in memory may be gone at the next look.
+ * Looks run in a process of their own (looker.h), one after another: one that hangs or crashes is "not checked", and the
+ * next one goes on in a new process.  So a look may block, and what it keeps in memory may be gone at the next look.
  */
 #ifndef HU_DOCTOR_DOCTOR_H
 #define HU_DOCTOR_DOCTOR_H
@@ -55,16 +55,16 @@ extern const hu_check hu_checks_driver[], hu_checks_gpu[], hu_checks_links[], hu
     hu_checks_libraries[], hu_checks_values[];
 
 /*
- * What a look found.  `subject`: of several alike, which ("GPU 3", "mlx5_0 port 1"); NULL: the node.  The text is evidence: a
- * path or variable, and its value ("/proc/sys/kernel/numa_balancing is 1"); of NOT_CHECKED the reason, in words that several
- * checks share ("no NVIDIA driver", "needs root: /proc/iomem").  `fix`: closer than the check's; NULL: as that.
+ * What a look found.  `subject`: of several alike, which ("GPU 3", "mlx5_0 port 1"); NULL: the node.  The text is evidence:
+ * a path or variable, and its value ("/proc/sys/kernel/numa_balancing is 1"); of NOT_CHECKED the reason, in words that
+ * several checks share ("no NVIDIA driver", "needs root: /proc/iomem").  `fix`: closer than the check's; NULL: as that.
  */
 __attribute__((format(printf, 6, 7))) void hu_doctor_say(hu_doctor *d, const hu_check *check, hu_verdict_of_check verdict,
                                                          const char *subject, const char *fix, const char *format, ...);
 
 /*
- * A value of the node for `--json` and for comparing nodes: "driver.version" is "535.161.08", "gpu.0.vbios" is "...".  Keys:
- * words of a-z, 0-9 and _, separated by points.  Only what should be the same on nodes of the same kind: no load, no serial number.
+ * A value of the node for `--json` and for comparing nodes: "sysctl.vm.swappiness" is "10".  Only what should be the same on
+ * nodes of the same kind: no load, no serial number.
  */
 void hu_doctor_value(hu_doctor *d, const char *key, const char *value);
 
@@ -75,8 +75,8 @@ typedef enum { HU_LOOK_OK, HU_LOOK_ABSENT, HU_LOOK_DENIED, HU_LOOK_BROKEN } hu_l
 
 enum { HU_LOOK_BYTES = 4 << 20, HU_LOOK_NAMES = 4096 };
 
-/* A file below the root, up to HU_LOOK_BYTES of it, as a text of the arena without white space at its end.  *text is "" where
-   the look was not OK.  Of devices only /dev/kmsg is read: what it has now, without waiting. */
+/* A file below the root, up to HU_LOOK_BYTES of it, as a text of the arena without white space at its end.  *text is ""
+   where the look was not OK.  Of devices only /dev/kmsg is read: what it has now, without waiting. */
 hu_look hu_doctor_read(hu_doctor *d, const char *path, const char **text);
 
 /* The same of bytes that are no text. */
@@ -102,7 +102,8 @@ __attribute__((format(printf, 2, 3))) const char *hu_doctor_format(hu_doctor *d,
 const char        *hu_doctor_variable(hu_doctor *d, const char *name);
 const char *const *hu_doctor_environment(hu_doctor *d);
 
-/* Is this a captured tree?  Then what only a system call knows comes from its file "holdup/facts" (facts.h), or is not known. */
+/* Is this a captured tree?  Then what only a system call knows comes from its file "holdup/facts" (facts.h), or is not
+   known. */
 bool hu_doctor_is_capture(const hu_doctor *d);
 
 /* With --job?  Then this process is where the job would be. */

@@ -25,7 +25,9 @@
 #include "base/number.h"
 #include "doctor/looker.h"
 
-enum { MOST_CPUS = 8192, MOST_ADDRESSES = 16 };
+enum { MOST_CPUS = 8192, MOST_ADDRESSES = 16, MOST_BLOCK = 1 << 30 };
+
+#define MOST_BYTES (INT64_MAX / 2)
 
 typedef struct {
     char  *p;
@@ -318,6 +320,11 @@ bool hu_fact_limit(hu_doctor *d, const char *name, int64_t *soft, int64_t *hard)
     return p && (p = read_limit(p, soft)) && read_limit(p, hard);
 }
 
+static int64_t within(int64_t n, int64_t most)
+{
+    return n < 0 ? 0 : n > most ? most : n;
+}
+
 bool hu_fact_filesystem(hu_doctor *d, const char *path, hu_filesystem_fact *out)
 {
     const char        *value = hu_fact(d, hu_doctor_format(d, "filesystem:%s", path));
@@ -328,6 +335,10 @@ bool hu_fact_filesystem(hu_doctor *d, const char *path, hu_filesystem_fact *out)
                &f.magic, &f.block_bytes, &f.blocks, &f.free_blocks, &f.blocks_for_users, &f.inodes, &f.free_inodes,
                &f.flags) != 8)
         return false;
+    if (f.block_bytes < 1 || f.block_bytes > MOST_BLOCK)
+        return false;
+    f.blocks = within(f.blocks, MOST_BYTES / f.block_bytes); /* file systems on an object store say 16 EiB and the like */
+    f.blocks_for_users = within(f.blocks_for_users, MOST_BYTES / f.block_bytes);
     *out = f;
     return true;
 }

@@ -17,7 +17,7 @@
  *   clock.max_error_us  1600                       maxerror
  *   filesystem:PATH     ef53 4096 100 50 40 10 5 0 statfs(2): magic number (hexadecimal), block size, blocks, free, free for
  *                                                  users, inodes, free inodes, flags; "error: WHY" where it failed
- *   device:PATH         c 195:0 666 0:0 rw         stat(2), access(2): kind (c, b, f, d, s, p, l), number, mode, owner and group,
+ *   device:PATH         c 195:0 666 0:0 rw         stat(2), access(2): kind (c, b, f, d, s, p, l), number, mode, owner,
  *                                                  what this process may do ("rw", "r-", "-w", "--"); "absent"
  *   address:NAME        10.0.0.1 fd00::1           getaddrinfo(3): may use the network; "error: WHY" where it failed
  */
@@ -35,7 +35,7 @@ bool hu_fact_number(hu_doctor *d, const char *key, int64_t *number);
 /* limit.NAME; INT64_MAX: unlimited. */
 bool hu_fact_limit(hu_doctor *d, const char *name, int64_t *soft, int64_t *hard);
 
-/* filesystem:PATH */
+/* filesystem:PATH; sizes in bytes do not overflow. */
 typedef struct {
     uint64_t magic;
     int64_t  block_bytes, blocks, free_blocks, blocks_for_users, inodes, free_inodes;

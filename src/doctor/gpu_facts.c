@@ -129,8 +129,10 @@ static void put_setup(FILE *out, int gpu, hu_nvml *n, hu_nvml_device *d)
     hu_nvml_get_setup(n, d, &s);
     if (s.capability >= 0)
         put(out, gpu, "capability %d", s.capability);
-    if (s.ecc_now >= 0)
-        put(out, gpu, "ecc %d\ngpu.%d.ecc_next %d", s.ecc_now, gpu, s.ecc_next);
+    if (s.ecc_now >= 0) {
+        put(out, gpu, "ecc %d", s.ecc_now);
+        put(out, gpu, "ecc_next %d", s.ecc_next);
+    }
     if (s.compute_mode >= 0)
         put(out, gpu, "compute_mode %d", s.compute_mode);
     if (s.chosen_mhz >= 0)
@@ -139,8 +141,11 @@ static void put_setup(FILE *out, int gpu, hu_nvml *n, hu_nvml_device *d)
         put(out, gpu, "default_clock %d", s.default_mhz);
     if (s.bar_bytes >= 0)
         put(out, gpu, "bar %" PRId64, s.bar_bytes);
-    if (s.links > 0)
-        put(out, gpu, "links %d\ngpu.%d.links_active %d\ngpu.%d.link_down %d", s.links, gpu, s.links_active, gpu, s.i_down);
+    if (s.links > 0) {
+        put(out, gpu, "links %d", s.links);
+        put(out, gpu, "links_active %d", s.links_active);
+        put(out, gpu, "link_down %d", s.i_down);
+    }
     put(out, gpu, "mig %d", d->is_mig);
     if (d->is_mig) {
         for (unsigned i = 0; i < hu_nvml_parts_most(n, d); i++)
@@ -256,7 +261,7 @@ static char *ask_child(void)
     if (child > 0) {
         if (!is_whole)
             kill(child, SIGKILL);
-        waitpid(child, NULL, is_whole ? 0 : WNOHANG);
+        waitpid(child, NULL, WNOHANG);
     }
     if (!is_whole)
         return silent;

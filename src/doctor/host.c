@@ -8,8 +8,12 @@
 
 #include "base/mount_word.h"
 #include "base/number.h"
+#include "doctor/looker.h"
 
-enum { KIB = 1024, FAST_GBPS = 100 };
+enum { KIB = 1024, FAST_GBPS = 100, MOST_RANKS = 1 << 16 };
+
+/* A file may hold any number; below this one sums of them, and KiB as bytes, do not overflow. */
+static const int64_t most_of_field = INT64_C(1) << 50;
 
 const char *hu_host_size(hu_doctor *d, int64_t bytes)
 {
@@ -48,7 +52,13 @@ bool hu_host_field(const char *text, const char *name, int64_t *number)
         return false;
     p += strspn(p, " \t:=");
     n = strcspn(p, " \t\n");
-    return hu_parse_i64((hu_str){p, n}, number);
+
+    int64_t value;
+
+    if (!hu_parse_i64((hu_str){p, n}, &value) || value < 0 || value >= most_of_field)
+        return false;
+    *number = value;
+    return true;
 }
 
 const char *hu_host_words(hu_doctor *d, const char *text, const char *name)
@@ -186,8 +196,12 @@ bool hu_host_mount_of(hu_doctor *d, const char *path, hu_mount *out)
     char         real[PATH_MAX];
     mount_search s = {.path = path};
 
-    if (!hu_doctor_is_capture(d) && realpath(path, real))
-        s.path = real;
+    if (!hu_doctor_is_capture(d)) {
+        hu_doctor_begin_call(d, hu_doctor_format(d, "realpath %s", path));
+        if (realpath(path, real))
+            s.path = real;
+        hu_doctor_begin_call(d, NULL);
+    }
     if (!for_mounts(d, find_mount, &s) || !s.length)
         return false;
     *out = s.found;
@@ -362,7 +376,7 @@ static bool variable_number(hu_doctor *d, const char *name, int64_t *out)
 {
     const char *value = hu_doctor_variable(d, name);
 
-    return value && hu_parse_i64(hu_str_of(value), out) && *out > 0;
+    return value && hu_parse_i64(hu_str_of(value), out) && *out > 0 && *out <= MOST_RANKS;
 }
 
 int64_t hu_host_local_ranks(hu_doctor *d)
@@ -377,7 +391,8 @@ int64_t hu_host_local_ranks(hu_doctor *d)
     for (size_t i = 0; i < HU_COUNT(names); i++)
         if (variable_number(d, names[i], &n))
             return n;
-    if (slurm && !strchr(slurm, ',') && hu_parse_i64((hu_str){slurm, strspn(slurm, "0123456789")}, &n) && n > 0)
+    if (slurm && !strchr(slurm, ',') && hu_parse_i64((hu_str){slurm, strspn(slurm, "0123456789")}, &n) && n > 0 &&
+        n <= MOST_RANKS)
         return n;
     return 1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.h - what several checks of the host ask: where its cgroups are, which mount a folder is on, how large a job is here. */
+ * host.h - what several checks of the host ask: where its cgroups are, which mount a folder is on, how large a job is
+ * here. */
 #ifndef HU_DOCTOR_HOST_H
 #define HU_DOCTOR_HOST_H
 
@@ -8,7 +9,8 @@
 /* "64 MiB", "1.5 GiB", in the arena. */
 const char *hu_host_size(hu_doctor *d, int64_t bytes);
 
-/* The number behind `name` at the beginning of a line of a text such as /proc/meminfo; false: there is no such line. */
+/* The number behind `name` at the beginning of a line of a text such as /proc/meminfo, from 0 to 2^50, so that it may be
+   multiplied by 1,024; false, and *number as it was: there is none. */
 bool hu_host_field(const char *text, const char *name, int64_t *number);
 
 /* The words behind `name` at the beginning of a line, in the arena; NULL: there is no such line. */
@@ -21,8 +23,8 @@ void hu_host_say_unread(hu_doctor *d, const hu_check *check, hu_look how, const 
 bool hu_host_has_capability(hu_doctor *d, int number);
 
 /*
- * Folders of this process' cgroup for a controller ("cpu", "memory"), the closest first, up to where the hierarchy is mounted;
- * at most `room`.  *is_v2: whose files they have.
+ * Folders of this process' cgroup for a controller ("cpu", "memory"), the closest first, up to where the hierarchy is
+ * mounted; at most `room`.  *is_v2: whose files they have.
  */
 size_t hu_host_cgroups(hu_doctor *d, const char *controller, const char **folders, size_t room, bool *is_v2);
 

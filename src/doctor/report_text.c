@@ -12,7 +12,7 @@ enum { INDENT = 6, FIX = 11, LIST_COLUMN = 24, MOST_REASONS = 64 };
 static const struct {
     const char *word, *color;
 } faces[] = {
-    [HU_VERDICT_NOT_CHECKED] = {"–", "2"}, [HU_VERDICT_NONE] = {"–", "2"},        [HU_VERDICT_OK] = {"ok", "32"},
+    [HU_VERDICT_NOT_CHECKED] = {"?", "2"}, [HU_VERDICT_NONE] = {"–", "2"},        [HU_VERDICT_OK] = {"ok", "32"},
     [HU_VERDICT_NOTE] = {"note", "36"},    [HU_VERDICT_WARNING] = {"WARN", "33"}, [HU_VERDICT_FAILURE] = {"FAIL", "1;31"},
 };
 
