@@ -560,6 +560,16 @@ class Here(unittest.TestCase):
             for answer in check["answers"]:
                 self.assertNotRegex(answer["evidence"], "crashed|said nothing|ended early", check["id"])
 
+    def test_it_may_be_started_without_descriptors(self) -> None:
+        whole = [c["id"] for c in json.loads(run("doctor", "--json")[1])["checks"]]
+        for closed in ("<&-", "2>&-", "<&- 2>&-"):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", EXE, "doctor", "--json"], capture_output=True, check=False, timeout=120)
+            checks = json.loads(done.stdout)["checks"]
+            self.assertEqual([c["id"] for c in checks], whole, closed)
+            self.assertEqual([a["evidence"] for c in checks for a in c["answers"] if re.search("crashed|ended early|no process", a["evidence"])], [], closed)
+        done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", EXE, "doctor", "--prolog"], check=False, timeout=120)
+        self.assertIn(done.returncode, (0, 1))
+
     def test_limits_of_a_process_are_judged_with_job_only(self) -> None:
         for option, verdict in (((), "note"), (("--job",), "warning")):
             done = subprocess.run(["sh", "-c", 'ulimit -n 200 && exec "$@"', "sh", EXE, "doctor", "--json", "--only", "open-files", *option], capture_output=True,

@@ -160,6 +160,10 @@ static void look_at_master(hu_doctor *d, const hu_check *check)
     const char *name = hu_doctor_variable(d, "MASTER_ADDR"), *port = hu_doctor_variable(d, "MASTER_PORT"), *address;
     int64_t     number;
 
+    if (!hu_doctor_has_environment(d)) {
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "variables were not captured");
+        return;
+    }
     if (!name || !name[0]) {
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "MASTER_ADDR is not set");
         return;

@@ -305,6 +305,8 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
         return;
     }
     chooses_itself = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
+    if (chooses_itself)
+        fix = "cpupower frequency-set -g performance, or write performance into energy_performance_preference";
     turbo = CPU "intel_pstate/no_turbo";
     if (hu_doctor_read_number(d, turbo, &off) != HU_LOOK_OK) {
         turbo = CPU "cpufreq/boost";

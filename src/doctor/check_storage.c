@@ -121,7 +121,7 @@ static judgement judge(const place *p, medium m, const char *slow)
                            "(lfs setstripe -c 8)"};
     if (m == FUSE)
         return (judgement){HU_VERDICT_NOTE, "read large files in sequence, or copy the data to a local disk"};
-    if (m == LAYERED && strcmp(p->what, "--path") == 0) /* else it is the image's, as in each container */
+    if (m == LAYERED && !p->is_temporary)
         return (judgement){HU_VERDICT_NOTE,
                            "keep data and checkpoints on a mounted volume, not in the container's own layer"};
     if (m == MEMORY && p->is_temporary)

@@ -102,6 +102,9 @@ __attribute__((format(printf, 2, 3))) const char *hu_doctor_format(hu_doctor *d,
 const char        *hu_doctor_variable(hu_doctor *d, const char *name);
 const char *const *hu_doctor_environment(hu_doctor *d);
 
+/* False: a captured tree without variables.  Then a check of variables has nothing to look at, and none is not "ok". */
+bool hu_doctor_has_environment(hu_doctor *d);
+
 /* Is this a captured tree?  Then what only a system call knows comes from its file "holdup/facts" (facts.h), or is not
    known. */
 bool hu_doctor_is_capture(const hu_doctor *d);

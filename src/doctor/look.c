@@ -424,6 +424,11 @@ const char *hu_doctor_variable(hu_doctor *d, const char *name)
     return NULL;
 }
 
+bool hu_doctor_has_environment(hu_doctor *d)
+{
+    return d->root < 0 || hu_doctor_exists(d, "/holdup/environment");
+}
+
 bool hu_doctor_is_capture(const hu_doctor *d)
 {
     return d->root >= 0;

@@ -61,9 +61,10 @@ static int keep_only(int socket)
 {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+    socket = fcntl(socket, F_DUPFD_CLOEXEC, SOCKET + 1); /* it may be 0 to 2, where the caller had closed those */
+    if (socket < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
         return -1;
-    if (socket != SOCKET && dup2(socket, SOCKET) < 0)
+    if (dup2(socket, SOCKET) < 0)
         return -1;
     if (syscall(SYS_close_range, SOCKET + 1, ~0U, 0) < 0) /* before Linux 5.9 */
         for (int fd = SOCKET + 1; fd < 1024; fd++)
