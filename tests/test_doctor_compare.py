@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.program import run
 
-COMMON = {"kernel": "6.8.0-45-generic", "nvidia_driver": "580.65.06", "bios": "AMI 2.1", "memory": "2015.3 GiB", "mount": "listed", "ib": "listed",
+COMMON = {"kernel": "6.8.0-45-generic", "driver.version": "580.65.06", "bios": "AMI 2.1", "memory": "2015.3 GiB", "mount": "listed", "ib": "listed",
           "ib.mlx5_0 firmware": "28.39.3560", "mount./data": "nfs4 rw,noatime,vers=4.2,rsize=1048576", "limit.memlock": "unlimited unlimited"}
 
 
@@ -57,17 +57,17 @@ class Compare(unittest.TestCase):
 
     def test_the_odd_one_of_five(self) -> None:
         for i in range(5):
-            self.nodes.add(f"n{i}", **({"nvidia_driver": "570.124.06", "bios": "AMI 2.0"} if i == 3 else {"bios": "AMI 1.9"} if i == 4 else {}))
+            self.nodes.add(f"n{i}", **({"driver.version": "570.124.06", "bios": "AMI 2.0"} if i == 3 else {"bios": "AMI 1.9"} if i == 4 else {}))
         status, found, _ = self.nodes.compare()
         self.assertEqual(status, 1)
-        self.assertEqual([d["key"] for d in found["differences"]], ["bios", "nvidia_driver"])
+        self.assertEqual([d["key"] for d in found["differences"]], ["bios", "driver.version"])
         self.assertEqual(values(found["differences"][0]),
                          [("AMI 2.1", ["n0", "n1", "n2"], False), ("AMI 1.9", ["n4"], True), ("AMI 2.0", ["n3"], True)])
         self.assertEqual(values(found["differences"][1]), [("580.65.06", ["n0", "n1", "n2", "n4"], False), ("570.124.06", ["n3"], True)])
         self.assertEqual(found["odd"], [{"node": "n3", "values": 2}, {"node": "n4", "values": 1}])
         text = run("doctor", "--compare", self.nodes.folder)[1].decode()
         self.assertIn("Odd most often: n3 (2 values), n4 (1 value)\n", text)
-        self.assertIn("\n  NVIDIA driver\n    580.65.06: 4 nodes\n    570.124.06: 1 node, odd: n3\n", text)
+        self.assertIn("\n  NVIDIA driver version\n    580.65.06: 4 nodes\n    570.124.06: 1 node, odd: n3\n", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
     def test_of_two_none_is_to_blame(self) -> None:

@@ -261,27 +261,15 @@ static void look_at_nvidia(hu_doctor *d)
     static const char  folder[] = "/proc/driver/nvidia/gpus";
     several            models = {.d = d}, bioses = {.d = d}, firmware = {.d = d};
     const char *const *names;
-    const char        *text, *version;
+    const char        *text;
     size_t             n;
     hu_look            how = hu_doctor_read(d, "/proc/driver/nvidia/version", &text);
 
     if (how != HU_LOOK_OK) {
-        value_of(d, "nvidia_driver", how, "");
+        value_of(d, "driver.version", how, "");
         return;
     }
-    /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb ..." */
-    version = strstr(text, "Module ");
-    if (version) {
-        version += strlen("Module ");
-        version += strspn(version, " ");
-        if (strncmp(version, "for ", 4) == 0 && strchr(version, ' ')) { /* "Open Kernel Module for x86_64  580.65.06" */
-            version += 4 + strcspn(version + 4, " ");
-            version += strspn(version, " ");
-        }
-        hu_doctor_value(d, "nvidia_driver",
-                        hu_doctor_format(d, "%.*s%s", (int)strcspn(version, " \n"), version,
-                                         strstr(text, "Open Kernel Module") ? " (open)" : ""));
-    }
+    hu_doctor_value(d, "driver.modules", strstr(text, "Open Kernel Module") ? "open" : "closed");
     if (hu_doctor_read(d, "/proc/driver/nvidia/params", &text) == HU_LOOK_OK) {
         static const char *const params[] = {"RmProfilingAdminOnly", "EnableGpuFirmware", "EnableStreamMemOPs",
                                              "RegistryDwords", "EnableResizableBar"};
@@ -545,8 +533,8 @@ static void look(hu_doctor *d, const hu_check *check)
 }
 
 const hu_check hu_checks_values[] = {
-    {"node-values", "values that nodes should share", HU_CHECK_OF_NODE | HU_CHECK_OF_JOB,
+    {"node-values", "Values that nodes should share", HU_CHECK_OF_NODE | HU_CHECK_OF_JOB,
      "The node that is not like the others is usually the one for which they wait.",
-     "Write holdup doctor --json on each node and compare the files with holdup doctor --compare.", look, 0},
+     "write holdup doctor --json on each node and compare the files with holdup doctor --compare", look, 0},
     {.id = NULL},
 };
