@@ -42,7 +42,8 @@ class Slurm(unittest.TestCase):
         node.write(self.folder / "root")
         self.script("holdup", f'[ ! -e "{self.folder}/broken" ] || set -- "$@" --root "{self.folder}/root"\nexec "{EXE}" "$@"')
         # slurmd tells a health check nothing of its configuration: scontrol looks where it was built to
-        self.script("healthcheck", f'export SLURM_CONF="${{SLURM_CONF:-$(/usr/bin/cat "{self.folder}/broken.conf" 2>/dev/null)}}"\nHOLDUP="{self.folder}/holdup" exec "{ROOT}/packaging/slurm/healthcheck"')
+        self.script("healthcheck",
+            f'export SLURM_CONF="${{SLURM_CONF:-$(/usr/bin/cat "{self.folder}/broken.conf" 2>/dev/null)}}"\nHOLDUP="{self.folder}/holdup" exec "{ROOT}/packaging/slurm/healthcheck"')
 
     def script(self, name: str, text: str) -> None:
         (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -99,7 +100,8 @@ class Prolog(unittest.TestCase):
             calls = log.read_text().splitlines()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(any("openat(" in call for call in calls))
-        writes = [c for c in calls if re.search(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|\b(mkdir|mknod|unlink|rename|symlink|link|chmod|truncate)(at2?|at)?\(", c) and '"/dev/null"' not in c and "ENOENT" not in c]
+        writes = [c for c in calls if re.search(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|\b(mkdir|mknod|unlink|rename|symlink|link|chmod|truncate)(at2?|at)?\(",
+            c) and '"/dev/null"' not in c and "ENOENT" not in c]
         self.assertEqual(writes, [])
         self.assertEqual([c for c in calls if re.search(r"AF_INET|AF_NETLINK|AF_PACKET|\bconnect\(", c)], [])
 

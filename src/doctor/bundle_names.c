@@ -106,6 +106,16 @@ static bool is_common(hu_str name)
     return name.n < 2 || !has_letter;
 }
 
+/* 10.9.8.7; of the node itself (127.0.0.1) and of everybody (0.0.0.0) it says nothing. */
+static bool is_address(hu_str name)
+{
+    size_t dots = 0;
+
+    for (size_t i = 0; i < name.n; i++)
+        dots += name.p[i] == '.';
+    return dots == 3 && name.p[0] != '0' && !hu_str_starts(name, HU_STR("127."));
+}
+
 static bool is_word(char c)
 {
     return hu_char_is_letter(c) || (c >= '0' && c <= '9');
@@ -139,7 +149,24 @@ static bool learn_machine(hu_names *names, hu_arena *arena, const char *host, co
 
         if (i && label.n == whole.n)
             continue;
-        if (!is_common(both[i]) && (!a.from.p || !hu_vec_push(arena, &names->machines, a)))
+        if ((!is_common(both[i]) || is_address(both[i])) && (!a.from.p || !hu_vec_push(arena, &names->machines, a)))
+            return false;
+    }
+    return true;
+}
+
+/* The host of scheme://user:password@HOST:port/. */
+static bool learn_proxies(hu_names *names, hu_arena *arena, const char *const *environment)
+{
+    for (size_t i = 0; i < HU_COUNT(proxies); i++) {
+        const char *url = variable(environment, proxies[i]), *begin = strstr(url, "://"), *at;
+        hu_str      host;
+
+        begin = begin ? begin + 3 : url;
+        at = memrchr(begin, '@', strcspn(begin, "/"));
+        begin = at ? at + 1 : begin;
+        host = hu_arena_copy(arena, (hu_str){begin, strcspn(begin, ":/")});
+        if (!host.p || !learn_machine(names, arena, host.p, "proxy"))
             return false;
     }
     return true;
@@ -157,7 +184,8 @@ bool hu_names_learn(hu_names *names, hu_arena *arena, const char *host, const ch
     return learn_person(names, arena, hu_str_base_name(hu_str_of(variable(environment, "HOME")))) &&
            learn_machine(names, arena, host, "node") &&
            learn_machine(names, arena, variable(environment, "SLURMD_NODENAME"), "node") &&
-           learn_machine(names, arena, variable(environment, "MASTER_ADDR"), "master");
+           learn_machine(names, arena, variable(environment, "MASTER_ADDR"), "master") &&
+           learn_proxies(names, arena, environment);
 }
 
 typedef HU_VEC(char) buffer;
@@ -250,7 +278,7 @@ static hu_str next_line(hu_str *text)
 static bool add_mount(hu_arena *arena, buffer *b, hu_str line)
 {
     static const char *const who[] = {
-        "addr=", "clientaddr=", "mountaddr=", "username=", "user=", "domain=", "mon_addr=", "password=", "secret=", "name="};
+        "addr=", "clientaddr=", "mountaddr=", "username=", "user=", "domain=", "mon_addr=", "password=", "secret="};
     bool is_fine = true;
 
     for (size_t i = 0; i < line.n && is_fine;) {
@@ -325,6 +353,8 @@ hu_str hu_names_redact_file(const hu_names *names, hu_arena *arena, const char *
         content = by_lines(arena, content, true);
     if (!content.p)
         return content;
+    if (is_proc && hu_str_equal(base, HU_STR("status"))) /* signals, which look like signatures */
+        return replace_names(names, arena, content, true);
     return hu_names_redact(names, arena, content, hu_str_starts(name, HU_STR("/sys/")));
 }
 

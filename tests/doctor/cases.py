@@ -53,12 +53,14 @@ wrong("cpu-quota", "the quota of a group above", WN, {"sys/fs/cgroup/user.slice/
 wrong("cpu-quota", "a container's", WN, {"sys/fs/cgroup/cpu.max": "800000 100000"}, base="docker")
 wrong("cpu-quota", "throttled in a third of the periods", W,
       {f"{GROUP}/cpu.max": "3200000 100000", f"{GROUP}/cpu.stat": "usage_usec 90000000\nnr_periods 9000\nnr_throttled 3000\nthrottled_usec 500000000"}, says="3000")
-wrong("cpu-quota", "cgroup v1", WN, {"proc/self/cgroup": "4:cpu,cpuacct:/job", "proc/self/mountinfo": mountinfo(**{"/sys/fs/cgroup": "25 24 0:23 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct"}),
+wrong("cpu-quota", "cgroup v1", WN, {"proc/self/cgroup": "4:cpu,cpuacct:/job",
+      "proc/self/mountinfo": mountinfo(**{"/sys/fs/cgroup": "25 24 0:23 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct"}),
                                     "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": 200000, "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": 100000,
                                     "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0"})
 right("cpu-quota", "as much as there is", {f"{GROUP}/cpu.max": "3200000 100000"})
 right("cpu-quota", "throttled twice", {f"{GROUP}/cpu.max": "3200000 100000", f"{GROUP}/cpu.stat": "usage_usec 9\nnr_periods 90000\nnr_throttled 2\nthrottled_usec 1000"})
-right("cpu-quota", "cgroup v1 without one", {"proc/self/cgroup": "4:cpu,cpuacct:/job", "proc/self/mountinfo": mountinfo(**{"/sys/fs/cgroup": "25 24 0:23 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct"}),
+right("cpu-quota", "cgroup v1 without one", {"proc/self/cgroup": "4:cpu,cpuacct:/job",
+      "proc/self/mountinfo": mountinfo(**{"/sys/fs/cgroup": "25 24 0:23 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct"}),
                                              "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": -1, "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": 100000})
 wrong("cpu-threads", "each rank has threads for all CPUs", W, {"variable:OMP_NUM_THREADS": "32"}, base="slurm", says="32")
 wrong("cpu-threads", "torchrun with 16 threads each", W, {"variable:OMP_NUM_THREADS": "16", "variable:LOCAL_WORLD_SIZE": "8", "variable:WORLD_SIZE": "8", "variable:RANK": "0"}, says="16")
@@ -78,7 +80,8 @@ wrong("cpu-governor", "intel_pstate saves power", WN, {**each_cpu("cpufreq/scali
 wrong("cpu-governor", "no turbo", WN, {f"{CPU}/intel_pstate/no_turbo": 1}, says="no_turbo")
 wrong("cpu-governor", "frequency is capped", WN, each_cpu("cpufreq/scaling_max_freq", 1200000))
 right("cpu-governor", "intel_pstate's powersave that prefers performance", each_cpu("cpufreq/scaling_governor", "powersave"))
-wrong("cpu-governor", "schedutil", ("ok", "note"), {**each_cpu("cpufreq/scaling_governor", "schedutil"), **each_cpu("cpufreq/scaling_driver", "intel_cpufreq"), **each_cpu("cpufreq/energy_performance_preference", None)})
+wrong("cpu-governor", "schedutil", ("ok", "note"), {**each_cpu("cpufreq/scaling_governor", "schedutil"), **each_cpu("cpufreq/scaling_driver", "intel_cpufreq"),
+      **each_cpu("cpufreq/energy_performance_preference", None)})
 right("cpu-governor", "a virtual machine", {f"{CPU}/intel_pstate/": None, f"{CPU}/cpufreq/": None, **{f"{CPU}/cpu{i}/cpufreq": None for i in range(32)}})
 DEEP = {"name": "C10", "latency": 890, "disable": 0, "desc": "MWAIT 0x60", "usage": 1000000, "time": 90000000}
 wrong("cpu-idle", "a state that takes 890 us to leave", WN, {f"{CPU}/cpu{i}/cpuidle/state3/{k}": v for i in range(32) for k, v in DEEP.items()}, says="890")
@@ -99,13 +102,16 @@ wrong("shm", "64 MiB outside of a container", FW, {"fact:filesystem:/dev/shm": f
 wrong("shm", "full", FW, {"fact:filesystem:/dev/shm": filesystem(TMPFS, 1007 * GIB, 0.00001)})
 right("shm", "64 GiB", {"fact:filesystem:/dev/shm": filesystem(TMPFS, 64 * GIB, 0.95)}, base="docker")
 STEP = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0"
-wrong("memory-cgroup", "95 % of the limit by processes", W, {f"{STEP}/memory.current": 1900 * 10**9, f"{STEP}/memory.stat": "anon 1890000000000\nfile 1000\ninactive_file 0\nactive_file 0"}, base="slurm")
+wrong("memory-cgroup", "95 % of the limit by processes", W, {f"{STEP}/memory.current": 1900 * 10**9, f"{STEP}/memory.stat": "anon 1890000000000\nfile 1000\ninactive_file 0\nactive_file 0"},
+      base="slurm")
 wrong("memory-cgroup", "a process was killed", WN, {f"{STEP}/memory.events": "low 0\nhigh 0\nmax 500\noom 3\noom_kill 3"}, base="slurm", says="killed")
-right("memory-cgroup", "95 % of the limit by files that were read", {f"{STEP}/memory.current": 1900 * 10**9, f"{STEP}/memory.stat": "anon 40000000000\nfile 1860000000000\ninactive_file 1850000000000\nactive_file 0"}, base="slurm")
+right("memory-cgroup", "95 % of the limit by files that were read", {f"{STEP}/memory.current": 1900 * 10**9,
+      f"{STEP}/memory.stat": "anon 40000000000\nfile 1860000000000\ninactive_file 1850000000000\nactive_file 0"}, base="slurm")
 wrong("memory-free", "two of a hundred", W, {"proc/meminfo": meminfo(MemFree=20000000, MemAvailable=42000000, AnonPages=2000000000, Cached=1000000)})
 right("memory-free", "files that were read fill it", {"proc/meminfo": meminfo(MemFree=8000000, Cached=1900000000)})
 wrong("memory-ecc", "an uncorrected error", FW, {"sys/devices/system/edac/mc/mc0/ue_count": 1, "sys/devices/system/edac/mc/mc0/ce_count": 0, "sys/devices/system/edac/mc/mc0/mc_name": "i10nm"})
-wrong("memory-ecc", "hundreds of thousands corrected", WN, {"sys/devices/system/edac/mc/mc1/ue_count": 0, "sys/devices/system/edac/mc/mc1/ce_count": 300000, "sys/devices/system/edac/mc/mc1/mc_name": "i10nm"})
+wrong("memory-ecc", "hundreds of thousands corrected", WN, {"sys/devices/system/edac/mc/mc1/ue_count": 0, "sys/devices/system/edac/mc/mc1/ce_count": 300000,
+      "sys/devices/system/edac/mc/mc1/mc_name": "i10nm"})
 right("memory-ecc", "none", {"sys/devices/system/edac/mc/mc0/ue_count": 0, "sys/devices/system/edac/mc/mc0/ce_count": 0, "sys/devices/system/edac/mc/mc0/mc_name": "i10nm"})
 SWAP = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/nvme0n1p3                          partition\t67108860\t{}\t-2"
 wrong("swap", "in use, and read back all the time", WN, {"proc/meminfo": meminfo(SwapTotal=67108860, SwapFree=20000000, SwapCached=1000000), "proc/swaps": SWAP.format(47108860),
@@ -117,20 +123,24 @@ right("overcommit", "always", {"proc/sys/vm/overcommit_memory": 1})
 wrong("map-count", "lower than the kernel's default", WN, {"proc/sys/vm/max_map_count": 16384}, says="16384")
 right("map-count", "the kernel's default", {"proc/sys/vm/max_map_count": 65530})
 wrong("huge-pages", "never", N, {"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]"}, says="never")
-wrong("huge-pages", "each fault may stall", N, {"sys/kernel/mm/transparent_hugepage/defrag": "[always] defer defer+madvise madvise never", "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"})
+wrong("huge-pages", "each fault may stall", N, {"sys/kernel/mm/transparent_hugepage/defrag": "[always] defer defer+madvise madvise never",
+      "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"})
 right("huge-pages", "always, without stalls", {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"})
-wrong("huge-pages-reserved", "half of the memory, unused", WN, {"proc/meminfo": meminfo(HugePages_Total=500000, HugePages_Free=500000, Hugetlb=1024000000, MemAvailable=1000000000), "proc/sys/vm/nr_hugepages": 500000})
+wrong("huge-pages-reserved", "half of the memory, unused", WN, {"proc/meminfo": meminfo(HugePages_Total=500000, HugePages_Free=500000, Hugetlb=1024000000, MemAvailable=1000000000),
+      "proc/sys/vm/nr_hugepages": 500000})
 right("huge-pages-reserved", "in use", {"proc/meminfo": meminfo(HugePages_Total=5000, HugePages_Free=0, Hugetlb=10240000), "proc/sys/vm/nr_hugepages": 5000})
 
 # -- storage ------------------------------------------------------------------------------------------------------------------------------------------------
 wrong("filesystem", "the job runs on NFS", WN, {"fact:cwd": "/home/kim", "home/kim/.exists": ""}, says="NFS")
 wrong("filesystem", "temporary files on NFS", WN, {"variable:TMPDIR": "/home/kim"}, says="/home/kim")
-wrong("filesystem", "data on sshfs", WN, {"proc/self/mountinfo": mountinfo(**{"/data": "90 22 0:77 / /data rw - fuse.sshfs kim@filer:/data rw,user_id=1000"}), "fact:filesystem:/data": filesystem(FUSE, 1000 * GIB),
+wrong("filesystem", "data on sshfs", WN, {"proc/self/mountinfo": mountinfo(**{"/data": "90 22 0:77 / /data rw - fuse.sshfs kim@filer:/data rw,user_id=1000"}),
+      "fact:filesystem:/data": filesystem(FUSE, 1000 * GIB),
                                           "data/.exists": ""}, options=("--path", "/data"), says="/data")
 wrong("filesystem", "data in a container's layer", WN, {"fact:cwd": "/work", "fact:filesystem:/work": filesystem(OVERLAY, 1000 * GIB), "work/.exists": ""}, base="docker", says="overlay")
 wrong("filesystem", "Lustre", N, {"proc/self/mountinfo": mountinfo(**{"/scratch": "28 22 0:55 / /scratch rw,noatime - lustre 192.0.2.1@o2ib:/scratch rw,flock,lazystatfs"}),
                                "fact:filesystem:/scratch": filesystem(LUSTRE, 10**6 * GIB), "fact:filesystem:/scratch/run": filesystem(LUSTRE, 10**6 * GIB)}, says="Lustre")
-wrong("filesystem", "temporary files in memory", N, {"proc/self/mountinfo": mountinfo(**{"/tmp": "91 22 0:78 / /tmp rw,nosuid,nodev - tmpfs tmpfs rw,size=1000000000k"}), "fact:filesystem:/tmp": filesystem(TMPFS, 1000 * GIB, 0.99)}, says="tmpfs")
+wrong("filesystem", "temporary files in memory", N, {"proc/self/mountinfo": mountinfo(**{"/tmp": "91 22 0:78 / /tmp rw,nosuid,nodev - tmpfs tmpfs rw,size=1000000000k"}),
+      "fact:filesystem:/tmp": filesystem(TMPFS, 1000 * GIB, 0.99)}, says="tmpfs")
 wrong("space", "no room where the job runs", F, {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, 0.0), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, 0.0)}, says="/scratch")
 wrong("space", "no inodes", F, {"fact:filesystem:/scratch/run": filesystem(EXT4, 7000 * GIB, free_inodes=0.0), "fact:filesystem:/scratch": filesystem(EXT4, 7000 * GIB, free_inodes=0.0)}, says="inode")
 wrong("space", "/tmp is full", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, 0.0)}, says="/tmp")
@@ -221,9 +231,11 @@ NO_DRIVER = {**NO_NVML, "proc/driver/nvidia/": None, **{f"sys/module/{m}/": None
              **{f"sys/devices/{gpu_place(i)}/driver": None for i in range(8)}, "proc/modules": "mlx5_core 1 1 - Live 0x0\nib_core 1 1 - Live 0x0",
              **{f"fact:device:/dev/{n}": "absent" for n in ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", *(f"nvidia{i}" for i in range(8)))}}
 wrong("gpu-driver", "no driver", F, NO_DRIVER)
-wrong("gpu-driver", "nouveau", F, {**NO_DRIVER, "sys/module/nouveau/refcnt": 1, **{f"sys/devices/{gpu_place(i)}/driver": Link("../../../../../../bus/pci/drivers/nouveau") for i in range(8)}}, says="nouveau")
+wrong("gpu-driver", "nouveau", F, {**NO_DRIVER, "sys/module/nouveau/refcnt": 1, **{f"sys/devices/{gpu_place(i)}/driver": Link("../../../../../../bus/pci/drivers/nouveau") for i in range(8)}},
+      says="nouveau")
 right("gpu-driver", "given to virtual machines", {**NO_DRIVER, **{f"sys/devices/{gpu_place(i)}/driver": Link("../../../../../../bus/pci/drivers/vfio-pci") for i in range(8)}})
-wrong("driver-libraries", "updated and not restarted", F, {**NO_NVML, "fact:nvml": 18, "usr/lib/x86_64-linux-gnu/libcuda.so.1": Link("libcuda.so.580.65.06"), "usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06": "",
+wrong("driver-libraries", "updated and not restarted", F, {**NO_NVML, "fact:nvml": 18, "usr/lib/x86_64-linux-gnu/libcuda.so.1": Link("libcuda.so.580.65.06"),
+      "usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06": "",
                                                            "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": Link("libnvidia-ml.so.580.65.06"), "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.65.06": ""})
 
 
@@ -268,7 +280,8 @@ OFF_THE_BUS = {"dev/kmsg": LOG.format("79, pid='<unknown>', name=<unknown>, GPU 
 wrong("gpu-xid", "off the bus", F, {**OFF_THE_BUS, **gpus(1, recovery=2)}, says="79")
 wrong("gpu-xid", "off the bus, says the log alone", F, {**OFF_THE_BUS, **NO_NVML}, says="79")
 wrong("gpu-xid", "off the bus and in use again", W, OFF_THE_BUS, says="79")
-wrong("gpu-xid", "a double bit error", FW, {"dev/kmsg": LOG.format("48, pid=4711, name=python, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 2")}, says="48")
+wrong("gpu-xid", "a double bit error", FW,
+      {"dev/kmsg": LOG.format("48, pid=4711, name=python, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 2")}, says="48")
 wrong("gpu-xid", "a program read where it may not", WN, {"dev/kmsg": LOG.format("31, pid=4711, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS")}, says="31")
 wrong("gpu-xid", "off the bus nine days ago, and there again", N, {"dev/kmsg": LOG.replace("863900", "86400").format("79, pid=0, name=x, GPU has fallen off the bus.")}, says="79")
 wrong("gpu-xid", "the log is closed to users", ("not checked",), {"denied": ["/dev/kmsg"]})
@@ -294,9 +307,11 @@ wrong("gpu-mode", "no program may use it", FW, gpus(2, compute_mode=2), says="2"
 wrong("gpu-mode", "one program may use it", WN, gpus(2, compute_mode=3), says="2")
 wrong("gpu-mode", "divided, with no parts", ("failure", "warning", "note"), gpus(2, mig=1, parts=0), says="2")
 wrong("gpu-mode", "divided into seven", N, gpus(2, mig=1, parts=7), says="2")
-PROCESS = {"comm": "python", "cmdline": b"python\0train.py\0", "status": "Name:\tpython\nUid:\t1001\t1001\t1001\t1001", "stat": "5555 (python) R 1 5555 5555 0 -1", "cgroup": "0::/user.slice/user-1001.slice"}
+PROCESS = {"comm": "python", "cmdline": b"python\0train.py\0", "status": "Name:\tpython\nUid:\t1001\t1001\t1001\t1001", "stat": "5555 (python) R 1 5555 5555 0 -1",
+      "cgroup": "0::/user.slice/user-1001.slice"}
 wrong("gpu-processes", "somebody computes on one", WN, {**gpus(2, pid=5555, use=90), **{f"proc/5555/{k}": v for k, v in PROCESS.items()}}, says="5555")
-wrong("gpu-profilers", "DCGM", WN, {f"proc/777/{k}": v for k, v in {**PROCESS, "comm": "nv-hostengine", "cmdline": b"/usr/bin/nv-hostengine\0", "stat": "777 (nv-hostengine) S 1 777 777 0 -1"}.items()}, says="777")
+wrong("gpu-profilers", "DCGM", WN, {f"proc/777/{k}": v for k, v in {**PROCESS, "comm": "nv-hostengine", "cmdline": b"/usr/bin/nv-hostengine\0",
+      "stat": "777 (nv-hostengine) S 1 777 777 0 -1"}.items()}, says="777")
 right("gpu-profilers", "a program", {f"proc/5555/{k}": v for k, v in PROCESS.items()})
 
 # -- links --------------------------------------------------------------------------------------------------------------------------------------------------
@@ -337,7 +352,8 @@ wrong("nccl-settings", "an interface that there is not", FW, {"variable:NCCL_SOC
 wrong("nccl-settings", "a card that there is not", FW, {"variable:NCCL_IB_HCA": "mlx4_0"}, says="mlx4_0")
 wrong("nccl-settings", "a file for all", WN, {"etc/nccl.conf": "NCCL_P2P_DISABLE=1"}, says="nccl.conf")
 wrong("nccl-settings", "a file of the user", WN, {"home/kim/.nccl.conf": "# old\nNCCL_IB_DISABLE=1"}, says="nccl.conf")
-for name, value in (("NCCL_DEBUG", "WARN"), ("NCCL_DEBUG", "VERSION"), ("NCCL_SOCKET_IFNAME", "eth0"), ("NCCL_SOCKET_IFNAME", "ib"), ("NCCL_SOCKET_IFNAME", "^lo,docker"), ("NCCL_SOCKET_IFNAME", "=ib0"),
+for name, value in (("NCCL_DEBUG", "WARN"), ("NCCL_DEBUG", "VERSION"), ("NCCL_SOCKET_IFNAME", "eth0"), ("NCCL_SOCKET_IFNAME", "ib"), ("NCCL_SOCKET_IFNAME", "^lo,docker"), ("NCCL_SOCKET_IFNAME",
+      "=ib0"),
                     ("NCCL_IB_HCA", "mlx5"), ("NCCL_IB_HCA", "=mlx5_0:1,mlx5_1:1"), ("NCCL_IB_HCA", "^mlx5_9"), ("NCCL_P2P_DISABLE", "0"), ("NCCL_IB_DISABLE", "0")):
     right("nccl-settings", f"{name}={value}", {f"variable:{name}": value})
 for name, value, verdicts in (("CUDA_LAUNCH_BLOCKING", "1", FW), ("TORCH_DISTRIBUTED_DEBUG", "DETAIL", WN), ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1", FW), ("NVIDIA_TF32_OVERRIDE", "0", WN),
@@ -352,7 +368,8 @@ right("proxy", "it is not", {"variable:http_proxy": "http://proxy.example:3128",
 wrong("torch-build", "a GPU that is newer than the build", FW, {**build("2.5.1+cu124", "12.4"), **gpus(capability=120, name="NVIDIA RTX PRO 6000 Blackwell Server Edition")}, says="12.0")
 wrong("torch-build", "a build for CPUs", FW, {**build("2.7.0+cpu", None)}, says="cpu")
 right("torch-build", "Blackwell with a build for it", gpus(capability=120))
-wrong("library-copies", "LD_LIBRARY_PATH has an older NCCL", WN, {"variable:LD_LIBRARY_PATH": "/opt/nccl/lib", "opt/nccl/lib/libnccl.so.2": Link("libnccl.so.2.18.5"), "opt/nccl/lib/libnccl.so.2.18.5": ""}, says="nccl")
+wrong("library-copies", "LD_LIBRARY_PATH has an older NCCL", WN, {"variable:LD_LIBRARY_PATH": "/opt/nccl/lib", "opt/nccl/lib/libnccl.so.2": Link("libnccl.so.2.18.5"),
+      "opt/nccl/lib/libnccl.so.2.18.5": ""}, says="nccl")
 right("library-copies", "LD_LIBRARY_PATH has other things", {"variable:LD_LIBRARY_PATH": "/opt/mpi/lib", "opt/mpi/lib/libmpi.so.40": ""})
 
 # Checks that judge nothing by themselves, and who examines them.

@@ -180,7 +180,8 @@ def system(node: Node) -> None:
     for name, rotational in (("nvme0n1", 0), ("nvme1n1", 0)):
         number = name[4]
         folder = f"sys/devices/pci0000:00/0000:00:1{number}.0/0000:0{number}:00.0/nvme/nvme{number}/{name}"
-        node.put(folder, {"queue/rotational": rotational, "queue/scheduler": "[none] mq-deadline kyber", "queue/read_ahead_kb": 128, "queue/nr_requests": 1023, "dev": f"259:{number}", "size": 7501476528,
+        node.put(folder, {"queue/rotational": rotational, "queue/scheduler": "[none] mq-deadline kyber", "queue/read_ahead_kb": 128, "queue/nr_requests": 1023, "dev": f"259:{number}",
+            "size": 7501476528,
                           f"{name}p{'2' if number == '0' else '1'}/dev": f"259:{2 if number == '0' else 5}", f"{name}p{'2' if number == '0' else '1'}/partition": 1})
         node.files[f"sys/block/{name}"] = Link(f"../devices/pci0000:00/0000:00:1{number}.0/0000:0{number}:00.0/nvme/nvme{number}/{name}")
         for device in (f"259:{number}", f"259:{2 if number == '0' else 5}"):
@@ -192,7 +193,8 @@ def system(node: Node) -> None:
         "limit.as": "unlimited unlimited", "clock.state": 0, "clock.status": 8193, "clock.max_error_us": 1600})
     for path, fact in (("/", filesystem(EXT4, 1000 * GIB)), ("/tmp", filesystem(EXT4, 1000 * GIB)), ("/var/tmp", filesystem(EXT4, 1000 * GIB)), ("/scratch", filesystem(XFS, 7000 * GIB)),
                        ("/scratch/run", filesystem(XFS, 7000 * GIB)), ("/home/kim", filesystem(NFS, 90000 * GIB)), ("/home", filesystem(NFS, 90000 * GIB)),
-                       ("/home/kim/.cache", filesystem(NFS, 90000 * GIB)), ("/var/log", filesystem(EXT4, 1000 * GIB)), ("/var", filesystem(EXT4, 1000 * GIB)), ("/run", filesystem(TMPFS, 200 * GIB, 0.99)),
+                       ("/home/kim/.cache", filesystem(NFS, 90000 * GIB)), ("/var/log", filesystem(EXT4, 1000 * GIB)), ("/var", filesystem(EXT4, 1000 * GIB)), ("/run", filesystem(TMPFS,
+                           200 * GIB, 0.99)),
                        ("/dev/shm", filesystem(TMPFS, 1007 * GIB, 0.999))):
         node.facts[f"filesystem:{path}"] = fact
     for path in ("/", "/tmp", "/scratch", "/scratch/run", "/home", "/home/kim", "/dev/shm"):
@@ -326,7 +328,8 @@ def nvidia(node: Node) -> None:
         pci(node, gpu_place(i), "0x10de", "0x2330", "0x030200", numa, "nvidia")
         node.put(f"proc/driver/nvidia/gpus/0000:{gpu:02x}:00.0", {
             "information": f"Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t {200 + i}\nGPU UUID: \t GPU-0000000{i}-1111-2222-3333-444444444444\nVideo BIOS: \t 96.00.89.00.01\n"
-                           f"Bus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t 0000:{gpu:02x}:00.0\nDevice Minor: \t {i}\nGPU Firmware: \t {DRIVER}\nGPU Excluded:\t No",
+                           f"Bus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\n"
+                           f"Bus Location: \t 0000:{gpu:02x}:00.0\nDevice Minor: \t {i}\nGPU Firmware: \t {DRIVER}\nGPU Excluded:\t No",
             "power": "Runtime D3 status:          Disabled by default"})
         node.facts.update({f"gpu.{i}.bus": f"0000:{gpu:02x}:00.0", f"gpu.{i}.name": "NVIDIA H100 80GB HBM3", f"gpu.{i}.uuid": f"GPU-0000000{i}-1111-2222-3333-444444444444", f"gpu.{i}.minor": i})
         node.facts.update({f"gpu.{i}.{name}": value for name, value in GPU.items()})
@@ -369,11 +372,13 @@ def torch(node: Node, version: str = "2.7.0+cu128", cuda: str | None = "12.8", r
     node.files["home/kim/venv/bin/python"] = Link("/usr/bin/python3.12")
     node.files["home/kim/venv/bin/python3"] = Link("python")
     node.files["usr/bin/python3.12"] = ""
-    node.put(SITE, {"torch/version.py": f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\ngit_version = '134179474539648ba7dee1317959529fbd0e7f89'\nhip: Optional[str] = None",
+    node.put(SITE, {"torch/version.py": f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\ngit_version = '134179474539648ba7dee1317959529fbd0e7f89'\n"
+                                        "hip: Optional[str] = None",
                     f"torch-{version}.dist-info/METADATA": f"Name: torch\nVersion: {version}", "torch/lib/libtorch_cuda.so": "", "torch/lib/libtorch.so": "",
                     f"nvidia_cuda_runtime_cu12-{runtime}.dist-info/METADATA": f"Name: nvidia-cuda-runtime-cu12\nVersion: {runtime}", "nvidia/cuda_runtime/lib/libcudart.so.12": "",
                     f"nvidia_nccl_cu12-{nccl}.dist-info/METADATA": f"Name: nvidia-nccl-cu12\nVersion: {nccl}", "nvidia/nccl/lib/libnccl.so.2": "",
-                    "nvidia_cudnn_cu12-9.7.1.26.dist-info/METADATA": "Name: nvidia-cudnn-cu12\nVersion: 9.7.1.26", "nvidia/cudnn/lib/libcudnn.so.9": "", "numpy-2.1.0.dist-info/METADATA": "Name: numpy"})
+                    "nvidia_cudnn_cu12-9.7.1.26.dist-info/METADATA": "Name: nvidia-cudnn-cu12\nVersion: 9.7.1.26", "nvidia/cudnn/lib/libcudnn.so.9": "",
+                    "numpy-2.1.0.dist-info/METADATA": "Name: numpy"})
     node.variables.update({"VIRTUAL_ENV": "/home/kim/venv", "PATH": "/home/kim/venv/bin:/usr/local/bin:/usr/bin:/bin"})
 
 
