@@ -257,7 +257,7 @@ const hu_command hu_command_doctor = {
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
                 "  holdup doctor --xid 79              what that error of NVIDIA's driver means\n"
                 "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
-                "  srun -N 64 --ntasks-per-node=1 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
+                "  srun -N 64 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
                 "  holdup doctor --compare all/        which node is not like the others\n"
                 "  holdup doctor --bundle node.tar.gz  all that was read, for somebody else to look at\n",
     .wants = "reports of nodes",
