@@ -259,7 +259,7 @@ const hu_command hu_command_doctor = {
                 "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
                 "  srun -N 64 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
                 "  holdup doctor --compare all/        which node is not like the others\n"
-                "  holdup doctor --bundle node.tar.gz  all that was read, for somebody else to look at\n",
+                "  holdup doctor --bundle node.tar.gz  what was read, for others to look at\n",
     .wants = "reports of nodes",
     .example = "holdup doctor --compare node1.json node2.json",
     .words = HU_WORDS_PATHS,
