@@ -28,7 +28,8 @@ COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
     "query": ([], ["select count(*) from slice"], TRACE),
     "export": ([], ["--format", "chrome"], TRACE),
 }
-NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}, "trace": {"--output"}, "monitor": {"--jsonl"}}   # templates and a folder: only new files
+NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}, "trace": {"--output"}, "monitor": {"--jsonl"},
+                  "doctor": {"--bundle"}}   # templates, a folder, a bundle: only new files
 
 
 def file_options(command: str) -> set[str]:

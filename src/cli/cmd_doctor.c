@@ -3,9 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "doctor/diagnosis.h"
+#include "cli/unread.h"
+#include "doctor/bundle.h"
+#include "doctor/compare.h"
 #include "doctor/xid_text.h"
 
 enum { MOST_NAMES = 64 };
@@ -17,8 +20,8 @@ typedef struct {
 
 typedef struct {
     hu_shared   shared;
-    bool        all, job, prolog, list;
-    const char *root, *xid;
+    bool        all, job, prolog, list, compare, keep_names;
+    const char *root, *bundle, *xid;
     names       only, skip, paths;
 } options;
 
@@ -91,6 +94,14 @@ static const hu_option rows[] = {
     {"xid", 0, HU_OPTION_TEXT, "N", "say what this error (XID) of NVIDIA's driver means and exit; list: all of them",
      AT(xid), .heading = "what is checked"},
     {"list", 0, HU_OPTION_FLAG, NULL, "list all checks and exit", AT(list), .heading = "what is checked"},
+    {"compare", 0, HU_OPTION_FLAG, NULL,
+     "compare reports of --json, bundles, and folders of them: which node is not like the others", AT(compare),
+     .heading = "several nodes"},
+    {"bundle", 0, HU_OPTION_TEXT, "FILE",
+     "write what the checks read, without secrets and names: FILE.tar.gz, or a folder that --root reads", AT(bundle),
+     .value = HU_VALUE_WRITE, .heading = "output"},
+    {"keep-names", 0, HU_OPTION_FLAG, NULL, "leave names of hosts and users in the bundle", AT(keep_names),
+     .heading = "output"},
     {"all", 0, HU_OPTION_FLAG, NULL, "also show what is ok, was not checked or does not apply", AT(all),
      .heading = "output"},
 };
@@ -122,19 +133,75 @@ static int run_xid(const options *o)
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
 }
 
+/* Exits with 1 where nodes differ, with --strict with 4 where one could not be read. */
+static int compare(const hu_cli_call *call)
+{
+    const options *o = call->options;
+    hu_comparison  c = {.arena = call->arena};
+    hu_error       err = {0};
+    hu_out        *out;
+
+    if (hu_compare_read(&c, call->argv, call->n, &o->shared.limits, &err) < 0 || hu_compare_measure(&c, &err) < 0)
+        return hu_command_fail(&err);
+    hu_unread_warn(&c.unread, false);
+    out = hu_out_open_fd(STDOUT_FILENO);
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (o->shared.json)
+        hu_compare_json(&c, out);
+    else
+        hu_compare_text(&c, o->all, hu_terminal_width(STDOUT_FILENO, NULL), out);
+    if (hu_out_close(out, &err) < 0)
+        return hu_command_fail(&err);
+    return o->shared.strict && c.unread.n ? HU_EXIT_PARTIAL : c.differences.n ? HU_EXIT_BREACHED : HU_EXIT_OK;
+}
+
+static int close_bundle(hu_bundle *b, const options *o, const hu_diagnosis *d, hu_error *err)
+{
+    hu_bundle_sums sums;
+    char           bytes[HU_UNIT_BYTES];
+
+    if (hu_bundle_close(b, d, &sums, err) < 0)
+        return err->code;
+    hu_units_bytes(bytes, (double)sums.bytes);
+    hu_command_say("%s: %zu files, %s%s; look through it before you send it to anybody", o->bundle, sums.files, bytes,
+                   o->keep_names ? ", with names of hosts and users" : "");
+    if (sums.left_out)
+        hu_command_say("%s: %zu large file%s left out, holdup/left_out names them", o->bundle, sums.left_out,
+                       sums.left_out == 1 ? " was" : "s were");
+    return 0;
+}
+
+static int check(hu_cli_call *call, hu_error *err)
+{
+    const options *o = call->options;
+
+    if (o->compare && !call->n)
+        return hu_command_fail_words(call, err);
+    if (!o->compare && call->n)
+        return hu_fail(
+            err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "doctor looks at this node and takes no files, but \"%.64s\"; --compare compares reports, --root reads a"
+            " captured node",
+            call->argv[0]);
+    return 0;
+}
+
 static int run(hu_cli_call *call)
 {
-    const options      *o = call->options;
-    const hu_doctor_how how = {
-        .root = o->root,
-        .when = o->prolog ? HU_CHECK_IN_PROLOG : (unsigned)HU_CHECK_OF_NODE | (o->job ? (unsigned)HU_CHECK_OF_JOB : 0),
-        .only = o->only.at,
-        .n_only = o->only.n,
-        .skip = o->skip.at,
-        .n_skip = o->skip.n,
-        .paths = o->paths.at,
-        .n_paths = o->paths.n,
-        .budget_ms = o->prolog ? HU_PROLOG_MS : 0,
+    const options *o = call->options;
+    hu_doctor_how  how = {
+         .root = o->root,
+         .when = o->prolog ? HU_CHECK_IN_PROLOG : (unsigned)HU_CHECK_OF_NODE | (o->job ? (unsigned)HU_CHECK_OF_JOB : 0),
+         .only = o->only.at,
+         .n_only = o->only.n,
+         .skip = o->skip.at,
+         .n_skip = o->skip.n,
+         .paths = o->paths.at,
+         .n_paths = o->paths.n,
+         .budget_ms = o->prolog ? HU_PROLOG_MS : 0,
     };
     const hu_diagnosis_style style = {
         .width = hu_terminal_width(STDOUT_FILENO, NULL),
@@ -143,12 +210,23 @@ static int run(hu_cli_call *call)
         .failures_only = o->prolog && !o->all,
     };
     hu_diagnosis d;
+    hu_bundle   *bundle = NULL;
     hu_error     err = {0};
     hu_out      *out;
 
     if (o->xid)
         return run_xid(o);
-    if (hu_diagnosis_make(&how, call->arena, &d, &err) < 0)
+    if (o->compare)
+        return compare(call);
+    if (o->bundle && !(bundle = hu_bundle_open(o->bundle, o->root, o->keep_names, call->arena, &err)))
+        return hu_command_fail(&err);
+    if (bundle)
+        how.witness = hu_bundle_witness(bundle);
+    if (hu_diagnosis_make(&how, call->arena, &d, &err) < 0) {
+        hu_bundle_abandon(bundle);
+        return hu_command_fail(&err);
+    }
+    if (bundle && close_bundle(bundle, o, &d, &err) < 0)
         return hu_command_fail(&err);
     out = hu_out_open_fd(STDOUT_FILENO);
     if (!out) {
@@ -169,24 +247,38 @@ const hu_command hu_command_doctor = {
     .name = "doctor",
     .group = HU_GROUP_WATCH,
     .summary = "check whether a node is fit for a GPU job",
-    .usage = "[OPTIONS]",
+    .usage = "[OPTIONS] [--compare FILE|DIRECTORY...]",
     .about =
         "Looks at what slows or stops GPU jobs on this node: driver, GPUs, links, CPUs, memory, file systems, network, "
         "clock and limits. Each finding has its evidence, the reason why it matters and a fix; what could not be looked "
         "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
-        "--strict also for a warning.",
+        "--strict also for a warning, with --compare where nodes differ.",
     .examples = "  holdup doctor                       this node\n"
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
                 "  holdup doctor --xid 79              what that error of NVIDIA's driver means\n"
-                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n",
-    .most = -1,
-    .words = HU_WORDS_NONE,
+                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
+                "  srun -N 64 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
+                "  holdup doctor --compare all/        which node is not like the others\n"
+                "  holdup doctor --bundle node.tar.gz  what was read, for others to look at\n",
+    .wants = "reports of nodes",
+    .example = "holdup doctor --compare node1.json node2.json",
+    .words = HU_WORDS_PATHS,
     .shared = HU_SHARED_JSON | HU_SHARED_COLOR | HU_SHARED_STRICT,
     .options = rows,
     .n_options = HU_COUNT(rows),
     .closer = (const hu_option_help[]){{"strict", "exit with status 1 for a warning, too"}, {NULL, NULL}},
     .options_size = sizeof(options),
-    .excludes = (const hu_option_pair[]){{"job", "prolog"}, {NULL, NULL}},
+    .excludes = (const hu_option_pair[]){{"job", "prolog"},
+                                         {"compare", "job"},
+                                         {"compare", "prolog"},
+                                         {"compare", "root"},
+                                         {"compare", "bundle"},
+                                         {"compare", "only"},
+                                         {"compare", "skip"},
+                                         {"prolog", "bundle"},
+                                         {NULL, NULL}},
+    .requires = (const hu_option_pair[]){{"keep-names", "bundle"}, {NULL, NULL}},
+    .check = check,
     .lists = (const hu_listing[]){{.offset = AT(list), .write = write_list, .write_json = hu_checks_write_json}, {0, NULL}},
     .run = run,
 };

@@ -80,7 +80,9 @@ static void look_at_interface(hu_doctor *d, const hu_check *check, const interfa
         hu_doctor_say(d, check, HU_VERDICT_WARNING, f->name, NULL, "%s/rx_crc_errors is %lld, of %lld packets", counters,
                       (long long)damaged, (long long)packets);
     else
-        hu_doctor_say(d, check, HU_VERDICT_OK, f->name, NULL, "%s, %s, mtu %lld", f->state, speed, (long long)f->mtu);
+        hu_doctor_say(d, check, f->mbps && f->mbps < SLOW_MBPS ? HU_VERDICT_NOTE : HU_VERDICT_OK, f->name,
+                      "check cable and switch port: a damaged pair makes both sides agree on less", "%s, %s, mtu %lld",
+                      f->state, speed, (long long)f->mtu);
 }
 
 static void look_at_interfaces(hu_doctor *d, const hu_check *check)
@@ -138,9 +140,9 @@ static void look_at_route(hu_doctor *d, const hu_check *check)
         return;
     }
     hu_doctor_say(d, check,
-                  chosen                                                                            ? HU_VERDICT_OK
-                  : hu_doctor_is_job(d) && hu_host_has_many_nodes(d) && !hu_host_has_fast_fabric(d) ? HU_VERDICT_WARNING
-                                                                                                    : HU_VERDICT_NOTE,
+                  chosen || hu_host_has_fast_fabric(d)               ? HU_VERDICT_OK /* its data go there */
+                  : hu_doctor_is_job(d) && hu_host_has_many_nodes(d) ? HU_VERDICT_WARNING
+                                                                     : HU_VERDICT_NOTE,
                   NULL, hu_doctor_format(d, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s", fast->name, fast->name),
                   "the default route is by %s (%lld Mb/s), and %s has %lld Mb/s%s%s", name, (long long)slow->mbps,
                   fast->name, (long long)fast->mbps, chosen ? "; NCCL_SOCKET_IFNAME=" : "", chosen ? chosen : "");

@@ -281,7 +281,7 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
     const char        *fix = NULL;
     size_t             n, n_policies = 0;
     bool               is_mixed = false, chooses_itself;
-    int64_t            off = 0;
+    int64_t            off = 0, most = 0, could = 0;
 
     hu_doctor_list(d, CPU "cpufreq", &names, &n);
     for (size_t i = 0; i < n; i++) {
@@ -296,6 +296,8 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
         if (!n_policies++) {
             hu_doctor_read(d, hu_doctor_format(d, CPU "cpufreq/%s/scaling_driver", names[i]), &driver);
             hu_doctor_read(d, hu_doctor_format(d, CPU "cpufreq/%s/energy_performance_preference", names[i]), &preference);
+            hu_doctor_read_number(d, hu_doctor_format(d, CPU "cpufreq/%s/scaling_max_freq", names[i]), &most);
+            hu_doctor_read_number(d, hu_doctor_format(d, CPU "cpufreq/%s/cpuinfo_max_freq", names[i]), &could);
         }
     }
     if (!n_policies) {
@@ -317,10 +319,15 @@ static void look_at_governor(hu_doctor *d, const hu_check *check)
     if (strcmp(governor, "powersave") == 0 &&
         (!chooses_itself || strcmp(preference, "power") == 0 || strcmp(preference, "balance_power") == 0))
         hu_doctor_say(d, check, HU_VERDICT_WARNING, NULL, fix, "%s", evidence);
-    else if (strcmp(governor, "performance") != 0 || is_mixed)
+    else if (is_mixed ||
+             (strcmp(governor, "performance") != 0 && !(chooses_itself && strcmp(preference, "performance") == 0)))
         hu_doctor_say(d, check, HU_VERDICT_NOTE, NULL, fix, "%s", evidence);
     else
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "%s", evidence);
+    if (most > 0 && most < could - could / 10)
+        hu_doctor_say(d, check, HU_VERDICT_NOTE, "limit", "cpupower frequency-set -u as high as cpuinfo_max_freq says",
+                      CPU "cpufreq/policy*/scaling_max_freq is %lld MHz of %lld", (long long)most / 1000,
+                      (long long)could / 1000);
     if (off)
         hu_doctor_say(d, check, HU_VERDICT_NOTE, "boost",
                       "switch it on in BIOS or below /sys, unless it was switched off for a reason", "%s: switched off",

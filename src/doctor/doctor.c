@@ -15,7 +15,8 @@ const hu_topic_of_checks hu_doctor_topics[] = {
     {"memory", hu_checks_memory},       {"storage", hu_checks_storage},
     {"network", hu_checks_network},     {"clock", hu_checks_clock},
     {"rights", hu_checks_rights},       {"environment", hu_checks_environment},
-    {"libraries", hu_checks_libraries}, {NULL, NULL},
+    {"libraries", hu_checks_libraries}, {"values", hu_checks_values},
+    {NULL, NULL},
 };
 
 const char *hu_verdict_name(hu_verdict_of_check verdict)

@@ -52,7 +52,7 @@ enum { HU_LOOK_MS = 5000 };
 /* One table for each topic, in the order of the report; a table ends with a row without id. */
 extern const hu_check hu_checks_driver[], hu_checks_gpu[], hu_checks_links[], hu_checks_processor[], hu_checks_memory[],
     hu_checks_storage[], hu_checks_network[], hu_checks_clock[], hu_checks_rights[], hu_checks_environment[],
-    hu_checks_libraries[];
+    hu_checks_libraries[], hu_checks_values[];
 
 /*
  * What a look found.  `subject`: of several alike, which ("GPU 3", "mlx5_0 port 1"); NULL: the node.  The text is evidence:

@@ -370,7 +370,8 @@ static void tell_witness(hu_doctor *d, const char *text)
         hu_str       line = {text, strcspn(text, "\n")};
         const hu_str key = word(&line);
 
-        hu_doctor_saw(d, HU_SEEN_FACT, hu_doctor_format(d, "%.*s", (int)key.n, key.p), HU_LOOK_OK, line);
+        if (hu_str_starts(key, HU_STR("nvml")) || hu_str_starts(key, HU_STR("gpu.")))
+            hu_doctor_saw(d, HU_SEEN_FACT, hu_doctor_format(d, "%.*s", (int)key.n, key.p), HU_LOOK_OK, line);
     }
 }
 
@@ -382,6 +383,7 @@ const char *hu_gpu_facts_text(hu_doctor *d)
         const char *text;
 
         hu_doctor_read(d, "/holdup/facts", &text);
+        tell_witness(d, text);
         return text;
     }
     if (!lines) {

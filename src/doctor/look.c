@@ -280,7 +280,7 @@ static int by_name(const void *a, const void *b)
 
 hu_look hu_doctor_list(hu_doctor *d, const char *path, const char *const **names, size_t *n)
 {
-    const int found = find(d, path, true);
+    const int found = was_denied(d, path) ? (errno = EACCES, -1) : find(d, path, true);
     const int fd = found >= 0 ? openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     const int why = errno;
     DIR      *folder = fd >= 0 ? fdopendir(fd) : NULL;
