@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/doctor_collectives.h"
 #include "cli/terminal.h"
 #include "doctor/diagnosis.h"
 
@@ -19,6 +20,7 @@ typedef struct {
     bool        all, job, prolog, list;
     const char *root;
     names       only, skip, paths;
+    hu_doctor_collectives_options collectives;
 } options;
 
 static int add(names *list, const char *option, const char *text, hu_error *err)
@@ -88,6 +90,15 @@ static const hu_option rows[] = {
     {"root", 0, HU_OPTION_TEXT, "DIR", "read a captured node: /proc, /sys and the rest below DIR", AT(root),
      .value = HU_VALUE_FOLDER, .heading = "what is checked"},
     {"list", 0, HU_OPTION_FLAG, NULL, "list all checks and exit", AT(list), .heading = "what is checked"},
+    {"collectives", 0, HU_OPTION_FLAG, NULL,
+     "instead of checks, time collectives and messages between the ranks of this mpirun", AT(collectives.is_wanted),
+     .heading = "collectives"},
+    {"sizes", 0, HU_OPTION_SPECIAL, "A-B", "of these sizes, in bytes (default 1K-100M)", AT(collectives.sizes),
+     .parse = hu_doctor_parse_sizes, .heading = "collectives"},
+    {"seconds", 0, HU_OPTION_COUNT, "S", "for about so long (default 30); what would take longer is left out",
+     AT(collectives.seconds), .heading = "collectives"},
+    {"timeout", 0, HU_OPTION_COUNT, "S", "end the job when one call takes longer (default 30)", AT(collectives.timeout_s),
+     .heading = "collectives"},
     {"all", 0, HU_OPTION_FLAG, NULL, "also show what is ok, was not checked or does not apply", AT(all),
      .heading = "output"},
 };
@@ -121,6 +132,8 @@ static int run(hu_cli_call *call)
     hu_error     err = {0};
     hu_out      *out;
 
+    if (o->collectives.is_wanted)
+        return hu_doctor_collectives(call, &o->collectives, o->shared.json);
     if (hu_diagnosis_make(&how, call->arena, &d, &err) < 0)
         return hu_command_fail(&err);
     out = hu_out_open_fd(STDOUT_FILENO);
@@ -147,10 +160,13 @@ const hu_command hu_command_doctor = {
         "Looks at what slows or stops GPU jobs on this node: driver, GPUs, links, CPUs, memory, file systems, network, "
         "clock and limits. Each finding has its evidence, the reason why it matters and a fix; what could not be looked "
         "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
-        "--strict also for a warning.",
+        "--strict also for a warning.\n\n"
+        "With --collectives the ranks of an mpirun (Open MPI's or MPICH's) time all-reduce, all-gather, reduce-scatter, "
+        "all-to-all and messages between pairs, check the results, and say which machine is slow; exit status 1: wrong results.",
     .examples = "  holdup doctor                       this node\n"
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
-                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n",
+                "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
+                "  mpirun -n 16 holdup doctor --collectives\n",
     .most = -1,
     .words = HU_WORDS_NONE,
     .shared = HU_SHARED_JSON | HU_SHARED_COLOR | HU_SHARED_STRICT,
@@ -158,7 +174,16 @@ const hu_command hu_command_doctor = {
     .n_options = HU_COUNT(rows),
     .closer = (const hu_option_help[]){{"strict", "exit with status 1 for a warning, too"}, {NULL, NULL}},
     .options_size = sizeof(options),
-    .excludes = (const hu_option_pair[]){{"job", "prolog"}, {NULL, NULL}},
+    .excludes = (const hu_option_pair[]){{"job", "prolog"},
+                                         {"collectives", "job"},
+                                         {"collectives", "prolog"},
+                                         {"collectives", "only"},
+                                         {"collectives", "skip"},
+                                         {"collectives", "path"},
+                                         {"collectives", "root"},
+                                         {"collectives", "all"},
+                                         {NULL, NULL}},
+    .requires = (const hu_option_pair[]){{"sizes", "collectives"}, {"seconds", "collectives"}, {"timeout", "collectives"}, {NULL, NULL}},
     .lists = (const hu_listing[]){{.offset = AT(list), .write = write_list, .write_json = hu_checks_write_json}, {0, NULL}},
     .run = run,
 };
