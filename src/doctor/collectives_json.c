@@ -124,7 +124,7 @@ static void write_pairs(const hu_collectives *c, hu_json_out *j)
 
 void hu_collectives_json(const hu_collectives *c, hu_out *out)
 {
-    hu_json_out j = {.out = out};
+    hu_json_out j = {.out = out, .is_empty = true};
 
     hu_json_open(&j, NULL, '{');
     hu_json_str(&j, "library", hu_str_of(c->library));

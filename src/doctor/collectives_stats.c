@@ -12,7 +12,7 @@
 
 #include "doctor/collectives_run.h"
 
-enum { DRAWS = 100, LEAST_SAMPLES = 10, P95_SAMPLES = 20 };
+enum { DRAWS = 100, P95_SAMPLES = 20 };
 
 static const double ENOUGH = 0.03, WORST_LINE = 0.15;
 
@@ -54,7 +54,7 @@ bool hu_measuring_is_enough(double *samples, size_t n)
 {
     hu_timing t;
 
-    if (n < LEAST_SAMPLES)
+    if (n < P95_SAMPLES)
         return false;
     hu_timing_of(samples, n, &t);
     return t.high_ns - t.low_ns < ENOUGH * t.median_ns;

@@ -256,8 +256,8 @@ static void write_judgement(const hu_collectives *c, size_t width, hu_out *out)
     }
     if (c->odd_rank >= 0) {
         say(out, width,
-            "Slow in all of its pairs, measured twice: %.64s (rank %d). Look at its port, cable and interface, and run `holdup "
-            "doctor` on it.",
+            "Slow in all of its pairs, measured twice: %.64s (rank %d). Unless it is farther away, look at its port, cable and "
+            "interface, and run `holdup doctor` on it.",
             c->places[c->odd_rank].host, c->odd_rank);
         return;
     }

@@ -14,7 +14,7 @@
 
 enum { PERIOD = 1021, STRIDE = 101, ROUND = 16 };
 
-static const double SAMPLE_S = 200e-6, CALLS_MOST = 1000;
+static const double SAMPLE_S = 200e-6, CALLS_MOST = 1000, LEAST_S = 0.05; /* shorter looks see one mood of the machine */
 
 double hu_measuring_clock(void)
 {
@@ -125,7 +125,8 @@ bool hu_measure_collective(hu_measuring *m, hu_comm_kind kind, double share_s, d
     m->now_s = agree[3];
     calls = hu_measuring_calls(once);
     round = (int64_t)fmin(ROUND, fmax(1, share_s / 5 / (once * (double)calls)));
-    while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && m->now_s - began < share_s && !hu_measuring_is_enough(samples, n))) {
+    while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && m->now_s - began < share_s &&
+                                    !(m->now_s - began > LEAST_S && hu_measuring_is_enough(samples, n)))) {
         for (int64_t i = 0; i < round; i++)
             agree[i] = sample(m, kind, (size_t)each, calls);
         agree[round] = hu_measuring_clock() - m->began_s;

@@ -7,7 +7,6 @@
  */
 #include "doctor/collectives_watch.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -44,7 +43,8 @@ static void say_and_leave(const hu_error *err)
     _exit(hu_error_exit_status(err->code));
 }
 
-/* The state letter of /proc/PID/stat: behind the last bracket, since the name may hold any.  'X': gone; 0: cannot be told. */
+/* The state letter of /proc/PID/stat: behind the last bracket, since the name may hold any.  0: cannot be told, or gone: then the
+   launcher knows. */
 static char state_of(int64_t pid)
 {
     char        path[64], text[512];
@@ -55,7 +55,7 @@ static char state_of(int64_t pid)
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     f = fopen(path, "re");
     if (!f)
-        return errno == ENOENT ? 'X' : '\0';
+        return '\0';
     n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
@@ -70,9 +70,6 @@ static const char *words_of_state(char state)
         return "is stopped by a signal (kill -CONT lets it go on)";
     case 't':
         return "is stopped by a debugger";
-    case 'X':
-    case 'Z':
-        return "has ended (the launcher says how)";
     case 'D':
         return "waits for a disk or a file server";
     default:
@@ -112,12 +109,12 @@ static void accuse(double waited_s, bool may_see_nothing)
     if (r < 0 && !may_see_nothing)
         return;
     if (r >= 0) {
-        hu_fail(&err, HU_EIO, NULL, HU_NO_OFFSET, "rank %d on %.64s (PID %lld) %s: %s has not returned for %.0f s (--timeout)", r,
-                watch.places[r].host, (long long)watch.places[r].pid, words_of_state(state), watch.what, waited_s);
+        hu_fail(&err, HU_EIO, NULL, HU_NO_OFFSET, "rank %d on %.64s (PID %lld) %s: nothing for %.0f s in %s (--timeout)", r,
+                watch.places[r].host, (long long)watch.places[r].pid, words_of_state(state), waited_s, watch.what);
     } else {
         hu_fail(&err, HU_EIO, NULL, HU_NO_OFFSET,
-                "rank %d on %.64s (PID %lld) waits in %s for %.0f s (--timeout) and no rank on its machine is stopped: look at the "
-                "ranks of other machines and at the network between them",
+                "rank %d on %.64s (PID %lld) waits in %s for %.0f s (--timeout), and no rank on its machine is stopped: look at "
+                "the ranks of other machines and at the network between them",
                 watch.rank, watch.places[watch.rank].host, (long long)watch.places[watch.rank].pid, watch.what, waited_s);
     }
     say_and_leave(&err);
@@ -187,7 +184,7 @@ void hu_watch_step(const char *what, int64_t bytes, double more_s)
     watch.more_s = more_s;
     hu_units_bytes(size, (double)bytes);
     if (what)
-        snprintf(watch.what, sizeof watch.what, bytes ? "%s of %s" : "%s", what, size);
+        snprintf(watch.what, sizeof watch.what, bytes ? "%s, %s" : "%s", what, size);
     n = snprintf(watch.last_words, sizeof watch.last_words,
                  "holdup: rank %d was ended by SIGTERM in %s: the launcher sends it when a rank died or a limit was reached\n", watch.rank,
                  what ? watch.what : "its wait for others");
