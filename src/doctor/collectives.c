@@ -131,7 +131,7 @@ static bool measure(hu_measuring *m)
 {
     int64_t      sizes[HU_SIZES_MOST];
     const size_t n = hu_collectives_sizes(m->options.from_bytes, m->options.to_bytes, sizes);
-    double       agree;
+    double       agree, queued, began;
 
     if (!make_room(m, shared_bytes(m, sizes[n - 1])))
         return false;
@@ -142,7 +142,14 @@ static bool measure(hu_measuring *m)
     agree = hu_measuring_clock() - m->began_s;
     m->mpi->maximum(&agree, 1);
     m->now_s = agree;
-    return measure_collectives(m, sizes, n);
+    queued = hu_queued_seconds();
+    began = hu_measuring_clock();
+    if (!measure_collectives(m, sizes, n))
+        return false;
+    agree = (hu_queued_seconds() - queued) / fmax(hu_measuring_clock() - began, 1e-3);
+    m->mpi->maximum(&agree, 1);
+    m->c->queued_share = agree;
+    return true;
 }
 
 /* Ranks that were given other options would wait for each other: the largest of each is everybody's. */

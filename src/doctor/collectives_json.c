@@ -131,6 +131,7 @@ void hu_collectives_json(const hu_collectives *c, hu_out *out)
     hu_json_int(&j, "ranks", c->size);
     hu_json_fixed(&j, "took_s", c->took_s, 3);
     hu_json_bool(&j, "is_crowded", c->is_crowded);
+    hu_json_fixed(&j, "queued_share", c->queued_share, 4);
     hu_json_bool(&j, "is_right", !hu_collectives_wrong(c));
     hu_json_open(&j, "machines", '[');
     for (size_t i = 0; i < c->n_machines; i++)

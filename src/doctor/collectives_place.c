@@ -156,6 +156,16 @@ void hu_rank_place_of_this(hu_rank_place *out)
     hu_collectives_links("", out->links);
 }
 
+double hu_queued_seconds(void)
+{
+    char        text[TEXT_BYTES];
+    const char *blank;
+
+    read_line("", "/proc/thread-self/schedstat", text, sizeof text); /* ns on a processor, ns in its queue, turns */
+    blank = strchr(text, ' ');
+    return blank ? number_of(blank + 1) * 1e-9 : (double)NAN;
+}
+
 static bool is_same_machine(const hu_rank_place *a, const hu_rank_place *b)
 {
     return a->machine[0] && b->machine[0] ? strcmp(a->machine, b->machine) == 0 : strcmp(a->host, b->host) == 0;

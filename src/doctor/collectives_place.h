@@ -8,4 +8,7 @@
 /* Of the calling process, on this machine, now. */
 void hu_rank_place_of_this(hu_rank_place *out);
 
+/* Seconds since it began that this thread was ready to run and waited for a processor; NaN: the kernel does not tell. */
+double hu_queued_seconds(void);
+
 #endif

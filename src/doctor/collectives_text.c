@@ -11,7 +11,7 @@
 
 enum { HOST_WIDTH = 24, CELL = 6, LEAST_WIDTH = 80, WIDEST_MATRIX = 11, SLOWEST = 5 };
 
-static const double HALF = 0.5;
+static const double HALF = 0.5, DISTURBED = 0.02;
 
 static void pad(hu_out *out, const char *text, size_t width)
 {
@@ -93,6 +93,12 @@ static void write_machines(const hu_collectives *c, size_t width, hu_out *out)
         if (c->machines[i].is_crowded)
             say(out, width, "%.64s: %d ranks share %d CPU%s: times are those of the scheduler", c->machines[i].host,
                 c->machines[i].n, c->machines[i].cpus, hu_plural(c->machines[i].cpus));
+    if (!c->is_crowded && c->queued_share > DISTURBED) {
+        char text[HU_UNIT_BYTES];
+
+        hu_units_percent(text, c->queued_share);
+        say(out, width, "A rank waited for a CPU %s %% of the time: other programs disturb these times.", text);
+    }
 }
 
 /* Why a size has no time. */
