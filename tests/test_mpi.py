@@ -226,7 +226,7 @@ class Mpi(unittest.TestCase):
         for rank in (0, 1):
             status, out, err = run("report", OWN[0], "--json", env={"PMI_RANK": str(rank), "PMI_SIZE": "2"})
             self.assertEqual((status, out), (0, expected if rank == 0 else b""))
-            self.assertEqual("not by Open MPI" in err, rank == 0)
+            self.assertEqual("not by the mpirun of Open MPI or MPICH" in err, rank == 0)
 
     def test_a_child_of_a_job_does_not_wait_for_the_others(self) -> None:
         """As where a training script under mpirun calls holdup at its end, perhaps on one rank alone."""

@@ -23,6 +23,7 @@ from typing import Any, Callable, Sequence
 PERIOD, STRIDE = 1021, 101                      # of the values that are sent: their sums are exact in float32
 SAMPLES_LEAST, SAMPLES_MOST, SAMPLES_P95, SAMPLES_INTERVAL, ROUND = 3, 200, 20, 6, 16
 SAMPLE_S, LEAST_S, ENOUGH, WORST_LINE, DRAWS, DISTURBED = 200e-6, 0.05, 0.03, 0.15, 100, 0.02
+TRIALS_LEAST, TRIALS_MOST, LONG_S = 3, 8, 0.01
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 
@@ -208,12 +209,16 @@ class Ranks:
             call, is_right = self.message(size // 4) if half == 2 else self.prepared(kind, size // 4 // self.size)
             first = self.sample(call, 1)
             wrong = -1.0 if is_right() else float(self.rank)
-            first, wrong, second, now = self.maximum([first, wrong, self.sample(call, 1), until()])
-            once = min(first, second)
-            calls = int(min(1000, max(1, SAMPLE_S / max(once, 1e-9))))
+            once, wrong, now = self.maximum([first, wrong, until()])
+            began, calls = now, 1
+            for trial in range(TRIALS_MOST):
+                once = min(once, self.maximum([self.sample(call, calls) / calls])[0])
+                wanted = int(min(1000, max(1, SAMPLE_S / max(once, 1e-9))))
+                if wanted <= calls and (trial + 1 >= TRIALS_LEAST or once > LONG_S):
+                    break
+                calls = max(calls, wanted)
             each = int(min(ROUND, max(1, share / 5 / (once * calls))))
             samples: list[float] = []
-            began = now
             while len(samples) < SAMPLES_LEAST or (len(samples) < SAMPLES_MOST and now - began < share and not (now - began > LEAST_S and is_enough(samples))):
                 *found, now = self.maximum([self.sample(call, calls) for _ in range(each)] + [until()])
                 samples += [f / calls / half for f in found]
@@ -222,16 +227,17 @@ class Ranks:
         return row
 
 
-def queued_seconds() -> float:
-    """That threads of this process were ready and waited for a CPU; gloo's work is in threads of its own."""
-    total = 0
+def turns() -> tuple[int, int]:
+    """ns that threads of this process ran, and were ready without a CPU; gloo's work is in threads of its own."""
+    ran = queued = 0
     for task in os.listdir("/proc/self/task"):
         try:
             with open(f"/proc/self/task/{task}/schedstat", encoding="ascii") as file:
-                total += int(file.read().split()[1])
+                row = file.read().split()
+            ran, queued = ran + int(row[0]), queued + int(row[1])
         except (OSError, IndexError):
             pass
-    return total / 1e9
+    return ran, queued
 
 
 def is_enough(samples: Sequence[float]) -> bool:
@@ -274,7 +280,7 @@ def machines_of(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def measure_all(ranks: Ranks, sizes: list[int], seconds: float) -> dict[str, Any]:
-    began, queued = perf_counter(), queued_seconds()
+    began, at_first = perf_counter(), turns()
     ranks.dist.all_gather_object(ranks.places, place_of())
     machines = machines_of(ranks.places)
     is_crowded = any(m["is_crowded"] for m in machines)
@@ -300,7 +306,8 @@ def measure_all(ranks: Ranks, sizes: list[int], seconds: float) -> dict[str, Any
             else:
                 rows.append(ranks.measure(kind, size, rest * weight / left, lambda: perf_counter() - began))
             left -= weight
-    share = ranks.maximum([(queued_seconds() - queued) / max(perf_counter() - began, 1e-3)])[0]
+    ran, queued = (after - before for after, before in zip(turns(), at_first))
+    share = ranks.maximum([queued / max(ran + queued, 1)])[0]
     found: list[dict[str, Any]] = []
     for kind in kinds:
         factor = factor_of(kind, ranks.size)
@@ -346,7 +353,7 @@ def text_of(found: dict[str, Any]) -> str:
         if m["is_crowded"]:
             lines.append(f"  {m['host'][:24]}: {m['ranks']} ranks share {m['cpus']} CPU{'s' * (m['cpus'] != 1)}: times are those of the scheduler")
     if not found["is_crowded"] and found["queued_share"] > DISTURBED:
-        lines.append(f"  A rank waited for a CPU {100 * found['queued_share']:.1f} % of the time: other programs disturb these times.")
+        lines.append(f"  A rank waited for a CPU in {100 * found['queued_share']:.1f} % of the time that it could run:\n  other programs disturb these times.")
     for s in found["series"]:
         lines += ["", "messages of ranks 0 and 1 (neighbours)" if "ranks" in s else s["kind"], "       size     median      95 % interval          p95   algGB/s  busGB/s"]
         for row in s["sizes"]:

@@ -10,7 +10,7 @@
 #include "doctor/collectives_run.h"
 #include "doctor/collectives_watch.h"
 
-enum { WARM_UPS = 2, COPIES = 3 /* of a size: in, out, and what MPI keeps */ };
+enum { WARM_UPS = 3, COPIES = 3 /* of a size: in, out, and what MPI keeps */ };
 
 static const double PAIRS_SHARE = 0.3, MEMORY_SHARE = 0.5;
 
@@ -131,9 +131,11 @@ static bool measure(hu_measuring *m)
 {
     int64_t      sizes[HU_SIZES_MOST];
     const size_t n = hu_collectives_sizes(m->options.from_bytes, m->options.to_bytes, sizes);
-    double       agree, queued, began;
+    hu_turns     turns = hu_turns_now();
+    float       *shares = hu_arena_calloc(m->arena, (size_t)m->size, sizeof *shares), mine;
+    double       agree;
 
-    if (!make_room(m, shared_bytes(m, sizes[n - 1])))
+    if (!shares || !make_room(m, shared_bytes(m, sizes[n - 1])))
         return false;
     m->c->n_series = HU_COUNT(kinds);
     if (!hu_measure_pairs(m, sizes, n, m->now_s + PAIRS_SHARE * (m->options.seconds - m->now_s)))
@@ -142,11 +144,13 @@ static bool measure(hu_measuring *m)
     agree = hu_measuring_clock() - m->began_s;
     m->mpi->maximum(&agree, 1);
     m->now_s = agree;
-    queued = hu_queued_seconds();
-    began = hu_measuring_clock();
+    mine = (float)hu_queued_share(turns);
+    m->mpi->all_gather(&mine, shares, 1);
+    m->c->queued_shares = shares;
+    turns = hu_turns_now();
     if (!measure_collectives(m, sizes, n))
         return false;
-    agree = (hu_queued_seconds() - queued) / fmax(hu_measuring_clock() - began, 1e-3);
+    agree = hu_queued_share(turns);
     m->mpi->maximum(&agree, 1);
     m->c->queued_share = agree;
     return true;

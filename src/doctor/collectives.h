@@ -99,7 +99,8 @@ typedef struct {
     int                    odd_rank;   /* whose machine is slow in all of its pairs; -1: none */
     bool                   is_judged;  /* were pairs compared with each other at all? */
     bool                   is_crowded; /* on any machine */
-    double                 queued_share; /* of the time, the most that any rank was ready and had no processor; NaN unknown */
+    double                 queued_share; /* of the time that a rank could run, what it waited for a processor; the worst; NaN unknown */
+    const float           *queued_shares; /* the same of each rank, in messages between pairs */
     double                 took_s;
 } hu_collectives;
 

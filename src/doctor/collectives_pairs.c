@@ -40,6 +40,18 @@ static double round_trips(const hu_measuring *m, const order *o, int64_t calls)
     return (hu_measuring_clock() - began) / 2;
 }
 
+typedef struct {
+    const hu_measuring *m;
+    const order        *o;
+} trial;
+
+static double try_trips(void *context, int64_t calls)
+{
+    const trial *t = context;
+
+    return 2 * round_trips(t->m, t->o, calls);
+}
+
 static void play_first(const hu_measuring *m, const order *o, answer *a)
 {
     unsigned char *in = (unsigned char *)m->in;
@@ -52,8 +64,8 @@ static void play_first(const hu_measuring *m, const order *o, answer *a)
     memset(m->out, 0, (size_t)o->bytes);
     once = round_trips(m, o, 1);
     a->is_wrong = memcmp(m->in, m->out, (size_t)o->bytes) != 0;
-    once = fmin(once, round_trips(m, o, 1));
-    a->calls = hu_measuring_calls(2 * once);
+    once *= 2;
+    a->calls = hu_measuring_calls(try_trips, &(trial){m, o}, &once);
     while (n < HU_SAMPLES_LEAST ||
            (n < HU_SAMPLES_MOST && hu_measuring_clock() - began < o->seconds && !(n % 10 == 0 && hu_measuring_is_enough(a->ns, n))))
         a->ns[n++] = round_trips(m, o, a->calls) / (double)a->calls * 1e9;

@@ -156,14 +156,22 @@ void hu_rank_place_of_this(hu_rank_place *out)
     hu_collectives_links("", out->links);
 }
 
-double hu_queued_seconds(void)
+hu_turns hu_turns_now(void)
 {
     char        text[TEXT_BYTES];
     const char *blank;
 
     read_line("", "/proc/thread-self/schedstat", text, sizeof text); /* ns on a processor, ns in its queue, turns */
     blank = strchr(text, ' ');
-    return blank ? number_of(blank + 1) * 1e-9 : (double)NAN;
+    return blank ? (hu_turns){number_of(text) * 1e-9, number_of(blank + 1) * 1e-9} : (hu_turns){(double)NAN, (double)NAN};
+}
+
+double hu_queued_share(hu_turns before)
+{
+    const hu_turns now = hu_turns_now();
+    const double   queued = now.queued - before.queued, all = queued + now.ran - before.ran;
+
+    return all > 0 ? queued / all : (double)NAN;
 }
 
 static bool is_same_machine(const hu_rank_place *a, const hu_rank_place *b)

@@ -8,7 +8,14 @@
 /* Of the calling process, on this machine, now. */
 void hu_rank_place_of_this(hu_rank_place *out);
 
-/* Seconds since it began that this thread was ready to run and waited for a processor; NaN: the kernel does not tell. */
-double hu_queued_seconds(void);
+/* What the scheduler did with this thread since it began, seconds; NaN: the kernel does not tell. */
+typedef struct {
+    double ran, queued; /* on a processor; ready to run, without one */
+} hu_turns;
+
+hu_turns hu_turns_now(void);
+
+/* The part of the time since `before` that it could run and did not; NaN unknown. */
+double hu_queued_share(hu_turns before);
 
 #endif

@@ -20,8 +20,11 @@ typedef struct {
 
 double hu_measuring_clock(void); /* seconds */
 
-/* How many calls make a sample of about 0.2 ms, for a call that takes so long. */
-int64_t hu_measuring_calls(double once_s);
+/*
+ * How many calls make a sample of about 0.2 ms: `sample` returns the seconds of so many calls, which is asked until more of them
+ * would not be shorter each, since the first few meet a cold cache or another program.  *once_s: the least seconds of a call so far.
+ */
+int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *once_s);
 
 /* Is the median known to 3 %?  Sorts the samples. */
 bool hu_measuring_is_enough(double *samples, size_t n);

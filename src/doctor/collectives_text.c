@@ -97,7 +97,7 @@ static void write_machines(const hu_collectives *c, size_t width, hu_out *out)
         char text[HU_UNIT_BYTES];
 
         hu_units_percent(text, c->queued_share);
-        say(out, width, "A rank waited for a CPU %s %% of the time: other programs disturb these times.", text);
+        say(out, width, "A rank waited for a CPU in %s %% of the time that it could run: other programs disturb these times.", text);
     }
 }
 
@@ -258,6 +258,16 @@ static void write_judgement(const hu_collectives *c, size_t width, hu_out *out)
             !c->pairs_are_machines ? "all ranks are on one machine, and its pairs differ for good reasons"
             : !c->pairs_are_all    ? "only neighbours were measured"
                                    : "that takes three machines");
+        return;
+    }
+    if (c->odd_rank >= 0 && c->queued_shares && (double)c->queued_shares[c->odd_rank] > DISTURBED) {
+        char text[HU_UNIT_BYTES];
+
+        hu_units_percent(text, (double)c->queued_shares[c->odd_rank]);
+        say(out, width,
+            "Slow in all of its pairs, measured twice: %.64s (rank %d). It waited for a CPU in %s %% of the time that it could run: "
+            "look first at the programs that run there.",
+            c->places[c->odd_rank].host, c->odd_rank, text);
         return;
     }
     if (c->odd_rank >= 0) {

@@ -12,9 +12,11 @@
 #include "doctor/collectives_run.h"
 #include "doctor/collectives_watch.h"
 
-enum { PERIOD = 1021, STRIDE = 101, ROUND = 16 };
+enum { PERIOD = 1021, STRIDE = 101, ROUND = 16, TRIALS_LEAST = 3, TRIALS_MOST = 8 };
 
-static const double SAMPLE_S = 200e-6, CALLS_MOST = 1000, LEAST_S = 0.05; /* shorter looks see one mood of the machine */
+static const double SAMPLE_S = 200e-6, CALLS_MOST = 1000;
+static const double LEAST_S = 0.05; /* a shorter look sees one mood of the machine */
+static const double LONG_S = 0.01;  /* such a call makes a sample of its own */
 
 double hu_measuring_clock(void)
 {
@@ -24,9 +26,20 @@ double hu_measuring_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int64_t hu_measuring_calls(double once_s)
+int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *once_s)
 {
-    return (int64_t)fmin(CALLS_MOST, fmax(1, SAMPLE_S / fmax(once_s, 1e-9)));
+    int64_t calls = 1;
+
+    for (int i = 0; i < TRIALS_MOST; i++) {
+        int64_t wanted;
+
+        *once_s = fmin(*once_s, sample(context, calls) / (double)calls);
+        wanted = (int64_t)fmin(CALLS_MOST, fmax(1, SAMPLE_S / fmax(*once_s, 1e-9)));
+        if (wanted <= calls && (i + 1 >= TRIALS_LEAST || *once_s > LONG_S))
+            break;
+        calls = wanted > calls ? wanted : calls;
+    }
+    return calls;
 }
 
 /* What rank r has at place i. */
@@ -105,10 +118,27 @@ static double sample(const hu_measuring *m, hu_comm_kind kind, size_t each, int6
     return hu_measuring_clock() - began;
 }
 
+typedef struct {
+    const hu_measuring *m;
+    hu_comm_kind        kind;
+    size_t              each;
+} trial;
+
+/* The same of the slowest rank, known to all. */
+static double try_calls(void *context, int64_t calls)
+{
+    const trial *t = context;
+    double       seconds = sample(t->m, t->kind, t->each, calls);
+
+    t->m->mpi->maximum(&seconds, 1);
+    return seconds;
+}
+
 bool hu_measure_collective(hu_measuring *m, hu_comm_kind kind, double share_s, double foreseen_s, hu_timing *out)
 {
     const int64_t each = out->bytes / (int64_t)sizeof(float) / m->size;
-    double        samples[HU_SAMPLES_MOST], agree[ROUND + 1], began, once;
+    double        samples[HU_SAMPLES_MOST], agree[ROUND + 1], once;
+    const double  began = m->now_s;
     size_t        n = 0;
     int64_t       calls, round;
 
@@ -116,14 +146,10 @@ bool hu_measure_collective(hu_measuring *m, hu_comm_kind kind, double share_s, d
     fill(m, each * m->size);
     agree[0] = sample(m, kind, (size_t)each, 1);
     agree[1] = is_right(m, kind, each) ? 0 : m->rank + 1;
-    agree[2] = sample(m, kind, (size_t)each, 1);
-    agree[3] = hu_measuring_clock() - m->began_s;
-    m->mpi->maximum(agree, 4);
+    m->mpi->maximum(agree, 2);
+    once = agree[0];
     out->wrong_rank = (int64_t)agree[1] - 1;
-    once = fmin(agree[0], agree[2]);
-    began = m->now_s;
-    m->now_s = agree[3];
-    calls = hu_measuring_calls(once);
+    calls = hu_measuring_calls(try_calls, &(trial){m, kind, (size_t)each}, &once);
     round = (int64_t)fmin(ROUND, fmax(1, share_s / 5 / (once * (double)calls)));
     while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && m->now_s - began < share_s &&
                                     !(m->now_s - began > LEAST_S && hu_measuring_is_enough(samples, n)))) {
