@@ -16,10 +16,10 @@ typedef struct {
 } names;
 
 typedef struct {
-    hu_shared   shared;
-    bool        all, job, prolog, list;
-    const char *root;
-    names       only, skip, paths;
+    hu_shared                     shared;
+    bool                          all, job, prolog, list;
+    const char                   *root;
+    names                         only, skip, paths;
     hu_doctor_collectives_options collectives;
 } options;
 
@@ -162,7 +162,8 @@ const hu_command hu_command_doctor = {
         "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
         "--strict also for a warning.\n\n"
         "With --collectives the ranks of an mpirun (Open MPI's or MPICH's) time all-reduce, all-gather, reduce-scatter, "
-        "all-to-all and messages between pairs, check the results, and say which machine is slow; exit status 1: wrong results.",
+        "all-to-all and messages between pairs, check the results, and say which machine is slow; exit status 1: wrong "
+        "results.",
     .examples = "  holdup doctor                       this node\n"
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
                 "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
@@ -183,7 +184,10 @@ const hu_command hu_command_doctor = {
                                          {"collectives", "root"},
                                          {"collectives", "all"},
                                          {NULL, NULL}},
-    .requires = (const hu_option_pair[]){{"sizes", "collectives"}, {"seconds", "collectives"}, {"timeout", "collectives"}, {NULL, NULL}},
+    .requires = (const hu_option_pair[]){{"sizes", "collectives"},
+                                         {"seconds", "collectives"},
+                                         {"timeout", "collectives"},
+                                         {NULL, NULL}},
     .lists = (const hu_listing[]){{.offset = AT(list), .write = write_list, .write_json = hu_checks_write_json}, {0, NULL}},
     .run = run,
 };

@@ -47,8 +47,8 @@ int hu_doctor_parse_sizes(void *field, const char *text, hu_error *err)
 
     if (parse_size(from, &sizes->from_bytes) && parse_size(to, &sizes->to_bytes) && sizes->from_bytes <= sizes->to_bytes)
         return 0;
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--sizes needs a range such as 1K-100M or one size, 4 bytes to 1G, not \"%.64s\"",
-                   text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--sizes needs a range such as 1K-100M or one size, 4 bytes to 1G, not \"%.64s\"", text);
 }
 
 static int print(const hu_collectives *c, bool json, hu_error *err)

@@ -20,7 +20,7 @@
 
 enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
 
-/* Variables of those who launch, and the module whose MPI can join there; Hydra's, which is MPICH's, says how many are local. */
+/* Variables of those who launch, and the module whose MPI can join there; Hydra, MPICH's, says how many are local. */
 static const struct {
     const char *rank, *size, *also, *module, *name;
     /* clang-format off */
@@ -210,15 +210,16 @@ int hu_crew_need(const char *what, hu_arena *arena, hu_crew **out, hu_error *err
         return hu_fail_memory(err);
     t->give_up = give_up;
     if (!find_launch(&l))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs several processes: mpirun -n 4 holdup doctor --collectives",
-                       what);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "%s needs several processes: mpirun -n 4 holdup doctor --collectives", what);
     if (l.size == 1)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs at least 2 processes; the launcher started 1", what);
     if (!start(&l, t, why))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "%s cannot join its %lld processes: %s; use the mpirun of the MPI that holdup was built with, or torchrun "
-                       "-m holdup.collectives",
-                       what, (long long)l.size, why);
+        return hu_fail(
+            err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "%s cannot join its %lld processes: %s; use the mpirun of the MPI that holdup was built with, or torchrun "
+            "-m holdup.collectives",
+            what, (long long)l.size, why);
     *out = t;
     return 0;
 }

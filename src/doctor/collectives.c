@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collectives.c - the order of a measurement: places, pairs, collectives by size, so that what time is left out is the largest. */
+ * collectives.c - the order of a measurement: places, pairs, collectives by size, so that what time is left out is the
+ * largest. */
 #include "doctor/collectives.h"
 
 #include <math.h>

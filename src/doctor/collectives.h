@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives.h - how long the messages of a job take on the machines and links that it gets: `holdup doctor --collectives`.
  *
- * All ranks of one `mpirun` measure together.  A time is that of the slowest rank; a size S is what nccl-tests calls the size
- * (PERFORMANCE.md of NVIDIA/nccl-tests): the buffer of each rank in an all-reduce and an all-to-all, the whole output of an
- * all-gather, the whole input of a reduce-scatter.  Algorithm bandwidth is S / time; bus bandwidth is that times 2(n-1)/n for
- * all-reduce, (n-1)/n for the other three, 1 for messages between two ranks, whose time is half of a round trip.
+ * All ranks of one `mpirun` measure together.  A time is that of the slowest rank; a size S is what nccl-tests calls the
+ * size (PERFORMANCE.md of NVIDIA/nccl-tests): the buffer of each rank in an all-reduce and an all-to-all, the whole
+ * output of an all-gather, the whole input of a reduce-scatter.  Algorithm bandwidth is S / time; bus bandwidth is that
+ * times 2(n-1)/n for all-reduce, (n-1)/n for the other three, 1 for messages between two ranks, whose time is half of a
+ * round trip.
  */
 #ifndef HU_DOCTOR_COLLECTIVES_H
 #define HU_DOCTOR_COLLECTIVES_H
@@ -22,20 +23,20 @@ enum { HU_SIZES_MOST = 32, HU_SERIES_MOST = 8, HU_PLACES_MOST = 16, HU_LINKS_OF_
 
 typedef struct {
     int64_t from_bytes, to_bytes;
-    double  seconds;     /* in all; what would take longer is left out, and said */
-    double  patience_s;  /* a call that takes longer ends the job */
+    double  seconds;    /* in all; what would take longer is left out, and said */
+    double  patience_s; /* a call that takes longer ends the job */
 } hu_collectives_options;
 
 /* One size of one kind.  Times are ns of one call. */
 typedef struct {
-    int64_t bytes;                              /* S: a little more than asked for where ranks share it */
-    int64_t samples, calls;                     /* a sample is the mean of so many calls in a row */
+    int64_t bytes;                      /* S: a little more than asked for where ranks share it */
+    int64_t samples, calls;             /* a sample is the mean of so many calls in a row */
     double  median_ns, low_ns, high_ns; /* low to high: 95 % interval of the median, of few samples all; NaN: not measured */
     double  p95_ns;                     /* NaN of fewer than 20 samples */
-    double *sample_ns;                          /* sorted */
-    int64_t wrong_rank;                         /* that got a wrong result; -1: all were right */
-    double  foreseen_s;                         /* not measured: what it would have taken */
-    bool    lacks_memory;                       /* not measured: for that reason */
+    double *sample_ns;                  /* sorted */
+    int64_t wrong_rank;                 /* that got a wrong result; -1: all were right */
+    double  foreseen_s;                 /* not measured: what it would have taken */
+    bool    lacks_memory;               /* not measured: for that reason */
 } hu_timing;
 
 /* All sizes of a collective, or of messages between two ranks; time = alpha + S f / beta. */
@@ -47,8 +48,8 @@ typedef struct {
     hu_timing    at[HU_SIZES_MOST];
     size_t       n;
     hu_fit       fit;
-    double       alpha_low, alpha_high;   /* 95 % interval, of noise alone: samples drawn again; NaN without a fit */
-    double       beta_low, beta_high;     /* bytes per ns of large sizes */
+    double       alpha_low, alpha_high; /* 95 % interval, of noise alone: samples drawn again; NaN without a fit */
+    double       beta_low, beta_high;   /* bytes per ns of large sizes */
 } hu_series;
 
 /* The fastest link of a kind that a machine has, as its kernel says. */
@@ -62,24 +63,24 @@ typedef struct {
     char          host[64];
     char          machine[40]; /* boot id: ranks in two containers of one machine share it */
     int64_t       pid;
-    uint64_t      cpus[16];    /* that it may run on, a bit each */
-    double        cpu_limit;   /* processors' time of its control group; 0: none */
-    double        memory;      /* bytes available on its machine */
+    uint64_t      cpus[16];                 /* that it may run on, a bit each */
+    double        cpu_limit;                /* processors' time of its control group; 0: none */
+    double        memory;                   /* bytes available on its machine */
     hu_link_found links[HU_LINKS_OF_PLACE]; /* InfiniBand or RoCE port; network interface */
 } hu_rank_place;
 
 /* Ranks on one machine. */
 typedef struct {
-    const char *host;
-    int         first, n, cpus;  /* rank; ranks; processors that they share */
-    bool        is_crowded;      /* more ranks than processors */
-    const hu_rank_place *place;  /* of its first rank */
+    const char          *host;
+    int                  first, n, cpus; /* rank; ranks; processors that they share */
+    bool                 is_crowded;     /* more ranks than processors */
+    const hu_rank_place *place;          /* of its first rank */
 } hu_machine;
 
 /* Messages between two places. */
 typedef struct {
-    int    a, b;                        /* ranks */
-    double latency_ns, ns;              /* half a round trip: smallest size; hu_collectives.pair_bytes.  NaN: not measured */
+    int    a, b;           /* ranks */
+    double latency_ns, ns; /* half a round trip: smallest size; hu_collectives.pair_bytes.  NaN: not measured */
     bool   is_odd, is_wrong;
 } hu_pair;
 
@@ -99,9 +100,9 @@ typedef struct {
     int                    odd_rank;   /* whose machine is slow in all of its pairs; -1: none */
     bool                   is_judged;  /* were pairs compared with each other at all? */
     bool                   is_crowded; /* on any machine */
-    double                 queued_share; /* of the time that a rank could run, what it waited for a processor; the worst; NaN unknown */
-    const float           *queued_shares; /* the same of each rank, in messages between pairs */
-    double                 took_s;
+    double queued_share; /* of the time that a rank could run, what it waited for a processor; the worst; NaN unknown */
+    const float *queued_shares; /* the same of each rank, in messages between pairs */
+    double       took_s;
 } hu_collectives;
 
 /*
@@ -136,7 +137,7 @@ void hu_collectives_links(const char *root, hu_link_found *links);
 /* Is any result wrong? */
 bool hu_collectives_wrong(const hu_collectives *c);
 
-/* Does a line describe the times? Not where they are the scheduler's, nor where they lie 15 % and more beside it on average. */
+/* Does a line describe the times?  Not where they are the scheduler's, nor where they lie 15 % or more beside it. */
 bool hu_series_has_line(const hu_collectives *c, const hu_series *s);
 
 /* 1e9 bytes per second; NaN not measured. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_judge.c - the odd machine and the odd pair.
  *
- * Links differ for good reasons: two ranks on one socket, two machines under one switch.  So nothing is said about ranks of one machine,
- * nor of fewer than three machines, nor where a quarter of all pairs is slow: then they fall into groups, and none is the odd one.
+ * Links differ for good reasons: two ranks on one socket, two machines under one switch.  So nothing is said about ranks
+ * of one machine, nor of fewer than three machines, nor where a quarter of all pairs is slow: then they fall into
+ * groups, and none is the odd one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,9 +57,9 @@ static bool is_slow_everywhere(const hu_collectives *c, int rank, double median)
 
 void hu_collectives_judge(hu_collectives *c)
 {
-    double  room[HU_PLACES_MOST * HU_PLACES_MOST], median;
-    size_t  n_odd = 0;
-    int     n_ranks = 0;
+    double room[HU_PLACES_MOST * HU_PLACES_MOST], median;
+    size_t n_odd = 0;
+    int    n_ranks = 0;
 
     c->odd_rank = -1;
     c->is_judged = c->pairs_are_machines && c->pairs_are_all && c->n_machines >= LEAST_MACHINES;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_pairs.c - messages between two ranks while all others sleep.
  *
- * Rank 0 says who: it sends both an order, and the rest naps until one comes, so that on a machine with few processors nobody
- * spins but the two.  The first of the two decides when it is enough; the first byte of a message says that another one follows.
+ * Rank 0 says who: it sends both an order, and the rest naps until one comes, so that on a machine with few processors
+ * nobody spins but the two.  The first of the two decides when it is enough; the first byte of a message says that
+ * another one follows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -66,8 +67,8 @@ static void play_first(const hu_measuring *m, const order *o, answer *a)
     a->is_wrong = memcmp(m->in, m->out, (size_t)o->bytes) != 0;
     once *= 2;
     a->calls = hu_measuring_calls(try_trips, &(trial){m, o}, &once);
-    while (n < HU_SAMPLES_LEAST ||
-           (n < HU_SAMPLES_MOST && hu_measuring_clock() - began < o->seconds && !(n % 10 == 0 && hu_measuring_is_enough(a->ns, n))))
+    while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && hu_measuring_clock() - began < o->seconds &&
+                                    !(n % 10 == 0 && hu_measuring_is_enough(a->ns, n))))
         a->ns[n++] = round_trips(m, o, a->calls) / (double)a->calls * 1e9;
     a->n = (int64_t)n;
     in[0] = 0;
@@ -185,7 +186,8 @@ static void measure_matrix(hu_measuring *m, double until_s)
     for (size_t i = 0; i < c->n_pairs && m->now_s < until_s; i++)
         try_pair(m, &c->pairs[i], seconds);
     hu_collectives_judge(c);
-    for (size_t i = 0; i < c->n_pairs; i++) /* what somebody's backup disturbed is fast a second time: the better one counts */
+    for (size_t i = 0; i < c->n_pairs;
+         i++) /* what somebody's backup disturbed is fast a second time: the better one counts */
         if (c->pairs[i].is_odd)
             try_pair(m, &c->pairs[i], 2 * seconds);
     hu_collectives_judge(c);
@@ -205,7 +207,8 @@ static void choose_pairs(hu_collectives *c)
 {
     const hu_pair *slow = NULL, *fast = NULL;
 
-    if (c->pairs_are_machines && c->machines[0].n > 1) /* where there are both: the next rank of a machine, the next machine */
+    if (c->pairs_are_machines &&
+        c->machines[0].n > 1) /* where there are both: the next rank of a machine, the next machine */
         add_series(c, 0, 1, "neighbours on one machine");
     add_series(c, c->pairs[0].a, c->pairs[0].b, c->pairs_are_machines ? "neighbours on two machines" : "neighbours");
     for (size_t i = 0; i < c->n_pairs; i++) {

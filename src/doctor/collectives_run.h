@@ -21,8 +21,9 @@ typedef struct {
 double hu_measuring_clock(void); /* seconds */
 
 /*
- * How many calls make a sample of about 0.2 ms: `sample` returns the seconds of so many calls, which is asked until more of them
- * would not be shorter each, since the first few meet a cold cache or another program.  *once_s: the least seconds of a call so far.
+ * How many calls make a sample of about 0.2 ms: `sample` returns the seconds of so many calls, which is asked until more
+ * of them would not be shorter each, since the first few meet a cold cache or another program.  *once_s: the least
+ * seconds of a call so far.
  */
 int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *once_s);
 

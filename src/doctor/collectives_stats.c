@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_stats.c - samples to medians with intervals, and sizes to a line with intervals.
  *
- * The interval of a median needs no distribution: the number of samples below the true median is binomial(n, 1/2), so that
- * samples n/2 -+ 0.98 sqrt(n) enclose it in 95 % of all cases; of fewer than six, all of them do in 75 % (three) to 94 % (five).
- * The intervals of the line come from samples drawn again (bootstrap, Efron 1979): they tell the noise, not how well a line
- * describes the library; that is fit.error.
+ * The interval of a median needs no distribution: the number of samples below the true median is binomial(n, 1/2), so
+ * that samples n/2 -+ 0.98 sqrt(n) enclose it in 95 % of all cases; of fewer than six, all of them do in 75 % (three) to
+ * 94 % (five). The intervals of the line come from samples drawn again (bootstrap, Efron 1979): they tell the noise, not
+ * how well a line describes the library; that is fit.error.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -97,7 +97,8 @@ static void write_machines(const hu_collectives *c, size_t width, hu_out *out)
         char text[HU_UNIT_BYTES];
 
         hu_units_percent(text, c->queued_share);
-        say(out, width, "A rank waited for a CPU in %s %% of the time that it could run: other programs disturb these times.", text);
+        say(out, width,
+            "A rank waited for a CPU in %s %% of the time that it could run: other programs disturb these times.", text);
     }
 }
 
@@ -265,15 +266,15 @@ static void write_judgement(const hu_collectives *c, size_t width, hu_out *out)
 
         hu_units_percent(text, (double)c->queued_shares[c->odd_rank]);
         say(out, width,
-            "Slow in all of its pairs, measured twice: %.64s (rank %d). It waited for a CPU in %s %% of the time that it could run: "
-            "look first at the programs that run there.",
+            "Slow in all of its pairs, measured twice: %.64s (rank %d). It waited for a CPU in %s %% of the time that it "
+            "could run: look first at the programs that run there.",
             c->places[c->odd_rank].host, c->odd_rank, text);
         return;
     }
     if (c->odd_rank >= 0) {
         say(out, width,
-            "Slow in all of its pairs, measured twice: %.64s (rank %d). Unless it is farther away, look at its port, cable and "
-            "interface, and run `holdup doctor` on it.",
+            "Slow in all of its pairs, measured twice: %.64s (rank %d). Unless it is farther away, look at its port, cable "
+            "and interface, and run `holdup doctor` on it.",
             c->places[c->odd_rank].host, c->odd_rank);
         return;
     }
@@ -281,7 +282,9 @@ static void write_judgement(const hu_collectives *c, size_t width, hu_out *out)
         if (!c->pairs[i].is_odd)
             continue;
         any = true;
-        say(out, width, "Slow, measured twice: %.64s (rank %d) and %.64s (rank %d), but neither with others: look at the path between them.",
+        say(out, width,
+            "Slow, measured twice: %.64s (rank %d) and %.64s (rank %d), but neither with others: look at the path between "
+            "them.",
             c->places[c->pairs[i].a].host, c->pairs[i].a, c->places[c->pairs[i].b].host, c->pairs[i].b);
     }
     if (!any)
@@ -330,11 +333,13 @@ static void write_promise(const hu_collectives *c, size_t width, hu_out *out)
 
     hu_out_text(out, "\n");
     if (c->n_machines == 1) {
-        say(out, width, "One machine: its memory or loopback carried this, no link to another machine. Nothing to compare with.");
+        say(out, width,
+            "One machine: its memory or loopback carried this, no link to another machine. Nothing to compare with.");
         return;
     }
     if (fast->gbps <= 0 || isnan(best)) {
-        say(out, width, "The kernel of %.64s tells the speed of no active link (a virtual machine?): nothing to compare with.",
+        say(out, width,
+            "The kernel of %.64s tells the speed of no active link (a virtual machine?): nothing to compare with.",
             c->machines[0].host);
         return;
     }
@@ -342,7 +347,9 @@ static void write_promise(const hu_collectives *c, size_t width, hu_out *out)
     hu_format_fixed(promised, fast->gbps / 8, 2);
     hu_units_percent(share, best / (fast->gbps / 8));
     say(out, width, "Best pair: %s GB/s, %s %% of the %s GB/s of %s.%s", seen, share, promised, fast->name,
-        best < HALF * fast->gbps / 8 ? " MPI may use another link, or one rank cannot fill it: several ranks per machine tell." : "");
+        best < HALF * fast->gbps / 8
+            ? " MPI may use another link, or one rank cannot fill it: several ranks per machine tell."
+            : "");
 }
 
 void hu_collectives_text(const hu_collectives *c, size_t width, hu_out *out)
@@ -360,5 +367,6 @@ void hu_collectives_text(const hu_collectives *c, size_t width, hu_out *out)
     if (c->n_pairs)
         write_pairs(c, width, out);
     write_promise(c, width, out);
-    hu_out_text(out, hu_collectives_wrong(c) ? "\nWRONG RESULTS: see above. Do not train on this.\n" : "\nAll results were checked, and right.\n");
+    hu_out_text(out, hu_collectives_wrong(c) ? "\nWRONG RESULTS: see above. Do not train on this.\n"
+                                             : "\nAll results were checked, and right.\n");
 }

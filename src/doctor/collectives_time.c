@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_time.c - times one size of one collective, and checks what it computed.
  *
- * A sample is a barrier and then some calls in a row, so many that the clock and the way out of the barrier weigh little;
- * its time is that of the slowest rank.  All ranks see the same numbers, so all decide alike when it is enough.  Values are small whole
- * numbers: their sum is exact in float, in whatever order it is added up, up to 16,000 ranks.
+ * A sample is a barrier and then some calls in a row, so many that the clock and the way out of the barrier weigh
+ * little; its time is that of the slowest rank.  All ranks see the same numbers, so all decide alike when it is enough.
+ * Values are small whole numbers: their sum is exact in float, in whatever order it is added up, up to 16,000 ranks.
  */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_watch.c - a call of MPI that waits for a rank that hangs never returns, and spins; so a thread looks on.
  *
- * When a call takes longer than the patience of the user, each rank's thread looks at the processes of its own machine.  Who sees one
- * that is stopped says so; when nobody has after a while, one rank says where it waits.  Then it leaves, and the launcher ends the
- * others, as it does when a rank dies.  It calls nothing of MPI, which another thread is inside of.
+ * When a call takes longer than the patience of the user, each rank's thread looks at the processes of its own machine.
+ * Who sees one that is stopped says so; when nobody has after a while, one rank says where it waits.  Then it leaves,
+ * and the launcher ends the others, as it does when a rank dies.  It calls nothing of MPI, which another thread is
+ * inside of.
  */
 #include "doctor/collectives_watch.h"
 
@@ -23,17 +24,17 @@ enum { LOOKS_PER_S = 10, LONGEST_WORD = 96 };
 static const double TURN_S = 0.3, GRACE_S = 3; /* between two ranks that see the same; before who sees nothing speaks */
 
 static struct {
-    pthread_t            thread;
-    pthread_mutex_t      lock; /* of the words and what belongs to them */
-    pthread_cond_t       end;
-    bool                 is_running, is_over;
-    int                  rank, size;
-    const hu_rank_place *places;
-    double               patience_s, more_s;
-    char                 what[LONGEST_WORD]; /* "": may wait */
-    atomic_ulong         ticks;
-    struct sigaction     before;
-    char                 last_words[2 * LONGEST_WORD + 64];
+    pthread_t             thread;
+    pthread_mutex_t       lock; /* of the words and what belongs to them */
+    pthread_cond_t        end;
+    bool                  is_running, is_over;
+    int                   rank, size;
+    const hu_rank_place  *places;
+    double                patience_s, more_s;
+    char                  what[LONGEST_WORD]; /* "": may wait */
+    atomic_ulong          ticks;
+    struct sigaction      before;
+    char                  last_words[2 * LONGEST_WORD + 64];
     volatile sig_atomic_t n_last;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
@@ -43,8 +44,8 @@ static void say_and_leave(const hu_error *err)
     _exit(hu_error_exit_status(err->code));
 }
 
-/* The state letter of /proc/PID/stat: behind the last bracket, since the name may hold any.  0: cannot be told, or gone: then the
-   launcher knows. */
+/* The state letter of /proc/PID/stat: behind the last bracket, since the name may hold any.  0: cannot be told, or gone:
+   then the launcher knows. */
 static char state_of(int64_t pid)
 {
     char        path[64], text[512];
@@ -112,10 +113,11 @@ static void accuse(double waited_s, bool may_see_nothing)
         hu_fail(&err, HU_EIO, NULL, HU_NO_OFFSET, "rank %d on %.64s (PID %lld) %s: nothing for %.0f s in %s (--timeout)", r,
                 watch.places[r].host, (long long)watch.places[r].pid, words_of_state(state), waited_s, watch.what);
     } else {
-        hu_fail(&err, HU_EIO, NULL, HU_NO_OFFSET,
-                "rank %d on %.64s (PID %lld) waits in %s for %.0f s (--timeout), and no rank on its machine is stopped: look at "
-                "the ranks of other machines and at the network between them",
-                watch.rank, watch.places[watch.rank].host, (long long)watch.places[watch.rank].pid, watch.what, waited_s);
+        hu_fail(
+            &err, HU_EIO, NULL, HU_NO_OFFSET,
+            "rank %d on %.64s (PID %lld) waits in %s for %.0f s (--timeout), and no rank on its machine is stopped: look at "
+            "the ranks of other machines and at the network between them",
+            watch.rank, watch.places[watch.rank].host, (long long)watch.places[watch.rank].pid, watch.what, waited_s);
     }
     say_and_leave(&err);
 }
@@ -129,8 +131,8 @@ static void *look_on(void *unused)
     pthread_mutex_lock(&watch.lock);
     while (!watch.is_over) {
         const unsigned long ticks = atomic_load_explicit(&watch.ticks, memory_order_relaxed);
-        const double        now = hu_measuring_clock(), late = now - since - watch.patience_s - watch.more_s - TURN_S * turn();
-        struct timespec     next;
+        const double    now = hu_measuring_clock(), late = now - since - watch.patience_s - watch.more_s - TURN_S * turn();
+        struct timespec next;
 
         if (ticks != seen || !watch.what[0]) {
             seen = ticks;
@@ -154,7 +156,8 @@ static void on_term(int signal)
     bool is_first = true;
 
     for (int r = 0; r < watch.rank && is_first; r++)
-        is_first = strcmp(watch.places[r].host, watch.places[watch.rank].host) == 0 && kill((pid_t)watch.places[r].pid, 0) < 0;
+        is_first = strcmp(watch.places[r].host, watch.places[watch.rank].host) == 0 &&
+                   kill((pid_t)watch.places[r].pid, 0) < 0;
     if (is_first && write(STDERR_FILENO, watch.last_words, (size_t)watch.n_last) < 0)
         _exit(128 + signal);
     _exit(128 + signal);
@@ -185,9 +188,10 @@ void hu_watch_step(const char *what, int64_t bytes, double more_s)
     hu_units_bytes(size, (double)bytes);
     if (what)
         snprintf(watch.what, sizeof watch.what, bytes ? "%s, %s" : "%s", what, size);
-    n = snprintf(watch.last_words, sizeof watch.last_words,
-                 "holdup: rank %d was ended by SIGTERM in %s: the launcher sends it when a rank died or a limit was reached\n", watch.rank,
-                 what ? watch.what : "its wait for others");
+    n = snprintf(
+        watch.last_words, sizeof watch.last_words,
+        "holdup: rank %d was ended by SIGTERM in %s: the launcher sends it when a rank died or a limit was reached\n",
+        watch.rank, what ? watch.what : "its wait for others");
     watch.n_last = n < (int)sizeof watch.last_words ? n : (int)sizeof watch.last_words - 1;
     pthread_mutex_unlock(&watch.lock);
     hu_watch_tick();

@@ -154,6 +154,6 @@ static void library(char *out, size_t room)
 
 extern const hu_mpi_module hu_mpi_calls;
 
-const hu_mpi_module hu_mpi_calls = {HU_MPI_MODULE_VERSION, start,          send,       receive, finish, stop_all, barrier,
-                                     all_reduce,            all_gather,     reduce_scatter, all_to_all, put,    get,
-                                     maximum,               library};
+const hu_mpi_module hu_mpi_calls = {
+    HU_MPI_MODULE_VERSION, start,      send, receive, finish,  stop_all, barrier, all_reduce, all_gather,
+    reduce_scatter,        all_to_all, put,  get,     maximum, library};

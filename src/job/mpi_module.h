@@ -24,8 +24,8 @@ typedef struct {
     void (*finish)(void);
     void (*stop_all)(int status); /* ends all processes of the job */
 
-    /* What `holdup doctor --collectives` measures: MPI's own calls, which spin as a job's do.  Counts are of floats; those of
-       all_gather, reduce_scatter and all_to_all are what each rank has for, or gets from, each other one. */
+    /* What `holdup doctor --collectives` measures: MPI's own calls, which spin as a job's do.  Counts are of floats; those
+       of all_gather, reduce_scatter and all_to_all are what each rank has for, or gets from, each other one. */
     void (*barrier)(void);
     void (*all_reduce)(const float *in, float *out, size_t n);
     void (*all_gather)(const float *in, float *out, size_t n);

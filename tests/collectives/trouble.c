@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * trouble.c - a library to preload: MPI as it is on a bad day.  TROUBLE names what happens to the rank TROUBLE_RANK in its
- * TROUBLE_CALL-th call: stop, kill and term in an all-reduce, stop-send in a send, wrong (one element of an all-reduce), slow (each send). */
+ * TROUBLE_CALL-th call: stop, kill and term in an all-reduce, stop-send in a send; and in each: wrong (one element
+ * of an all-reduce), slow (sends). */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -36,7 +36,7 @@ static void test_medians(void **state)
     for (int i = 0; i < 100; i++)
         many[i] = 100 - i;
     hu_timing_of(many, 100, &t);
-    /* binomial(100, 1/2): the 40th and the 61st of 100 enclose the median in 96.5 % of all cases, the next narrower in 94.3 */
+    /* binomial(100, 1/2): the 40th and the 61st enclose the median in 96.5 % of all cases, the next ones in 94.3 */
     assert_true(t.median_ns == 50.5 && t.low_ns == 40 && t.high_ns == 61);
     assert_true(t.p95_ns > 95 && t.p95_ns < 96);
     n = hu_timing_alg_gbps(&(hu_timing){.bytes = 5000, .samples = 1, .median_ns = 1000});
@@ -54,7 +54,7 @@ static void test_a_line_and_its_intervals(void **state)
 
     (void)state;
     for (int64_t bytes = 1000; bytes <= 100000000; bytes *= 10) {
-        hu_timing *t = &s.at[s.n++];
+        hu_timing   *t = &s.at[s.n++];
         const double ns = 4000 + (double)bytes * 1.5 / 8;
 
         t->bytes = bytes;
@@ -89,7 +89,8 @@ typedef struct {
 static void make_cluster(cluster *k)
 {
     *k = (cluster){.arena = hu_arena_new()};
-    k->c = (hu_collectives){.size = MACHINES, .places = k->places, .pairs = k->pairs, .pairs_are_all = true, .pairs_are_machines = true};
+    k->c = (hu_collectives){
+        .size = MACHINES, .places = k->places, .pairs = k->pairs, .pairs_are_all = true, .pairs_are_machines = true};
     for (int i = 0; i < MACHINES; i++) {
         snprintf(k->places[i].host, sizeof k->places[i].host, "node%d", i);
         snprintf(k->places[i].machine, sizeof k->places[i].machine, "boot-%d", i);
@@ -127,8 +128,8 @@ static void test_the_odd_one(void **state)
         int    rank; /* found */
         size_t pairs;
     } cases[] = {
-        {0, -1, 1.0, -1, 0}, {2, -1, 1.3, -1, 0}, {2, -1, 1.6, 2, MACHINES - 1}, {4, -1, 9, 4, MACHINES - 1},
-        {1, 3, 1.9, -1, 0},  {1, 3, 2.1, -1, 1},
+        {0, -1, 1.0, -1, 0},         {2, -1, 1.3, -1, 0}, {2, -1, 1.6, 2, MACHINES - 1},
+        {4, -1, 9, 4, MACHINES - 1}, {1, 3, 1.9, -1, 0},  {1, 3, 2.1, -1, 1},
     };
 
     (void)state;
