@@ -6,12 +6,17 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, run, skip_loudly
+from tests.program import EXE, ROOT, run, skip_loudly, torch_or_skip
+
+sys.path.insert(0, str(ROOT / "python"))
+from holdup import collectives  # noqa: E402
 
 HERE = ROOT / "tests/collectives"
 KINDS = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
@@ -76,7 +81,7 @@ class Collectives(unittest.TestCase):
         for mpi in self.mpis:
             for n in (2, 3, 4, 8):
                 with self.subTest(mpi=mpi, ranks=n):
-                    found = measure(mpi, n, "--sizes", "1K-30K", "--seconds", "3")
+                    found = measure(mpi, n, "--sizes", "1K-10K", "--seconds", "1")
                     self.check(found, n)
                     self.assertEqual((found["ranks"], found["is_right"]), (n, True))
                     self.assertEqual([m["ranks"] for m in found["machines"]], [n])
@@ -101,17 +106,21 @@ class Collectives(unittest.TestCase):
                 for way, env in (("shared memory", {}), ("TCP", TCP[mpi])):
                     ours: dict[str, float] = {}
                     theirs: dict[str, float] = {}
-                    for _ in range(8):          # the least of them: other programs only make both slower
+                    for _ in range(12):         # the least of quiet ones: other programs only make both slower
                         for line in mpirun(mpi, 2, program, *sizes, env=env)[1].splitlines():
                             size, ns = line.split()
                             theirs[size] = min(theirs.get(size, 1e18), float(ns))
                         for size, word in sizes.items():
-                            series = measure(mpi, 2, "--sizes", word, "--seconds", "2", env=env)["series"]
-                            ours[size] = min(ours.get(size, 1e18), next(s for s in series if s["kind"] == "point-to-point")["sizes"][0]["median_ns"] or 1e18)
-                        if all(0.5 < ours[size] / theirs[size] < 2 for size in sizes):
+                            found = measure(mpi, 2, "--sizes", word, "--seconds", "2", env=env)
+                            ns = next(s for s in found["series"] if s["kind"] == "point-to-point")["sizes"][0]["median_ns"]
+                            if ns and found["pairs"]["queued_share"] < 0.1:
+                                ours[size] = min(ours.get(size, 1e18), ns)
+                        if all(0.5 < ours.get(size, 0) / theirs[size] < 2 for size in sizes):
                             break
                     self.assertEqual(set(theirs), set(sizes))
-                    for size in sizes:
+                    if len(ours) < len(sizes):
+                        skip_loudly(f"{mpi}, {way}: other programs took the CPUs in each of 12 tries")
+                    for size in ours:
                         with self.subTest(mpi=mpi, way=way, bytes=size):
                             self.assertGreater(ours[size] / theirs[size], 0.5)
                             self.assertLess(ours[size] / theirs[size], 2)
@@ -187,7 +196,7 @@ class Collectives(unittest.TestCase):
                 on_machine = (HERE / "on_machine", folder)
                 for what, odd in (("none", None), ("slow", 2)):
                     with self.subTest(mpi=mpi, what=what):
-                        status, out, err = self.trouble(mpi, folder, what, 2, "--sizes", "1K-300K", "--seconds", "6", "--json", before=on_machine)
+                        status, out, err = self.trouble(mpi, folder, what, 2, "--sizes", "1K-300K", "--seconds", "12", "--json", before=on_machine)
                         self.assertEqual(status, 0, err)
                         found = json.loads(out)
                         self.assertEqual([m["host"] for m in found["machines"]], [f"node{i}" for i in range(4)])
@@ -196,6 +205,65 @@ class Collectives(unittest.TestCase):
                         if odd is not None:
                             self.assertEqual([(p["a"], p["b"]) for p in found["pairs"]["at"] if p["is_odd"]], [(0, 2), (1, 2), (2, 3)])
                             self.assertTrue({2} <= set(next(s for s in found["series"] if s.get("role") == "slowest pair")["ranks"]))
+
+
+class Torch(unittest.TestCase):
+    """The same by torch.distributed over gloo."""
+
+    def torchrun(self, n: int, *arguments: str, before: str = "") -> tuple[int, str, str]:
+        """The module, below lines of Python that change something first."""
+        python = torch_or_skip(self)
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "job.py"
+            script.write_text(f"import os, sys\nimport torch.distributed as dist\n{before}\nfrom holdup import collectives\nsys.exit(collectives.main())\n")
+            done = subprocess.run([python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={n}", script, *arguments], capture_output=True, timeout=300, check=False,
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
+
+    def test_gloo(self) -> None:
+        for n in (2, 3):
+            status, out, err = self.torchrun(n, "--sizes", "1K-10K", "--seconds", "4", "--backend", "gloo", "--json")
+            self.assertEqual(status, 0, err)
+            found = json.loads(out)
+            Collectives.check(self, found, n)           # type: ignore[arg-type]
+            self.assertEqual((found["ranks"], found["is_right"], found["pairs"]), (n, True, None))
+            self.assertIn("gloo", found["library"])
+            self.assertEqual([s["bytes"] for s in found["series"][0]["sizes"]], [-(-s // (4 * n)) * 4 * n for s in (1000, 3000, 10000)])
+
+    def test_text_fits(self) -> None:
+        status, out, err = self.torchrun(2, "--sizes", "1K-10K", "--seconds", "2", "--backend", "gloo")
+        self.assertEqual(status, 0, err)
+        self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+        self.assertTrue(out.endswith("All results were checked, and right.\n"))
+
+    def test_a_wrong_result_and_a_rank_that_ends(self) -> None:
+        wrong = "real = dist.all_to_all_single\ndef bad(out, given):\n    real(out, given)\n    out[-1] += dist.get_rank()\ndist.all_to_all_single = bad"
+        status, out, _ = self.torchrun(2, "--sizes", "1K", "--seconds", "2", "--backend", "gloo", before=wrong)
+        self.assertNotEqual(status, 0)
+        self.assertIn("WRONG: rank 1 got other values", out)
+        dead = "real = dist.all_to_all_single\ndef bad(*given):\n    if dist.get_rank() == 1: os._exit(7)\n    real(*given)\ndist.all_to_all_single = bad"
+        status, out, err = self.torchrun(2, "--sizes", "1K", "--seconds", "2", "--timeout", "20", "--backend", "gloo", before=dead)
+        self.assertNotEqual(status, 0)
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"exitcode\s*: 7|holdup: rank 0 on \S+ \(PID \d+\) gives up in all-to-all, 1.00 kB: ")
+
+    def test_numbers_are_those_of_the_program(self) -> None:
+        self.assertEqual(collectives.sizes_of("1K-100M"), [m * 10 ** e for e in range(3, 8) for m in (1, 3)] + [10 ** 8])
+        found = collectives.described([ns * 1e-9 for ns in range(1, 101)])      # tests/unit/test_collectives.c: 40 and 61
+        self.assertEqual([round(found[k], 6) for k in ("median_ns", "low_ns", "high_ns")], [50.5, 40, 61])
+        alpha, slope, error = collectives.line_through([(x, 4000 + x / 8) for x in (1e3, 1e4, 1e5, 1e6)])
+        self.assertAlmostEqual(alpha, 4000, delta=1)
+        self.assertAlmostEqual(1 / slope, 8, delta=0.01)
+        self.assertLess(error, 1e-3)
+
+    def test_a_stopped_rank_is_found(self) -> None:
+        with subprocess.Popen(["sleep", "60"]) as sleeper:
+            places = [{"machine": "m", "pid": os.getpid()}, {"machine": "m", "pid": sleeper.pid}, {"machine": "other", "pid": 1}]
+            self.assertEqual(collectives.stopped(places, 0), "")
+            sleeper.send_signal(signal.SIGSTOP)
+            os.waitpid(sleeper.pid, os.WUNTRACED)
+            self.assertEqual(collectives.stopped(places, 0), f"rank 1 (PID {sleeper.pid}) is stopped; ")
+            sleeper.kill()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any, Callable, Sequence
 PERIOD, STRIDE = 1021, 101                      # of the values that are sent: their sums are exact in float32
 SAMPLES_LEAST, SAMPLES_MOST, SAMPLES_P95, SAMPLES_INTERVAL, ROUND = 3, 200, 20, 6, 16
 SAMPLE_S, LEAST_S, ENOUGH, WORST_LINE, DRAWS, DISTURBED = 200e-6, 0.05, 0.03, 0.15, 100, 0.02
-TRIALS_LEAST, TRIALS_MOST, LONG_S = 3, 8, 0.01
+TRIALS_LEAST, CALLS_MOST, GROWTH, LONG_S = 3, 1024, 4, 0.02
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 
@@ -209,15 +209,19 @@ class Ranks:
             call, is_right = self.message(size // 4) if half == 2 else self.prepared(kind, size // 4 // self.size)
             first = self.sample(call, 1)
             wrong = -1.0 if is_right() else float(self.rank)
-            once, wrong, now = self.maximum([first, wrong, until()])
-            began, calls = now, 1
-            for trial in range(TRIALS_MOST):
-                once = min(once, self.maximum([self.sample(call, calls) / calls])[0])
-                wanted = int(min(1000, max(1, SAMPLE_S / max(once, 1e-9))))
-                if wanted <= calls and (trial + 1 >= TRIALS_LEAST or once > LONG_S):
+            first, wrong, now = self.maximum([first, wrong, until()])
+            began, calls, again, last = now, 1, 0, first
+            while again < TRIALS_LEAST and calls < CALLS_MOST:      # as hu_measuring_calls of the program
+                last = self.maximum([self.sample(call, calls)])[0]
+                if last >= LONG_S:
                     break
-                calls = max(calls, wanted)
-            each = int(min(ROUND, max(1, share / 5 / (once * calls))))
+                if last < SAMPLE_S / 2:
+                    calls, again = calls * GROWTH, 0
+                else:
+                    again += 1
+            if last >= LONG_S and calls > 1:
+                calls //= GROWTH
+            each = int(min(ROUND, max(1, share / 5 / max(last, 1e-9))))
             samples: list[float] = []
             while len(samples) < SAMPLES_LEAST or (len(samples) < SAMPLES_MOST and now - began < share and not (now - began > LEAST_S and is_enough(samples))):
                 *found, now = self.maximum([self.sample(call, calls) for _ in range(each)] + [until()])
@@ -279,6 +283,17 @@ def machines_of(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def foresee(measured: list[dict[str, Any]], size: int) -> float:
+    """Seconds of a call, by the line through the last two sizes."""
+    if not measured:
+        return 0
+    last = measured[-1]
+    slope = last["median_ns"] / last["bytes"]
+    if len(measured) > 1:
+        slope = max(0, (last["median_ns"] - measured[-2]["median_ns"]) / (last["bytes"] - measured[-2]["bytes"]))
+    return float(last["median_ns"] + slope * (size - last["bytes"])) * 1e-9
+
+
 def measure_all(ranks: Ranks, sizes: list[int], seconds: float) -> dict[str, Any]:
     began, at_first = perf_counter(), turns()
     ranks.dist.all_gather_object(ranks.places, place_of())
@@ -294,10 +309,7 @@ def measure_all(ranks: Ranks, sizes: list[int], seconds: float) -> dict[str, Any
         size = -(-size // whole) * whole
         for kind in kinds:
             rows = series[kind]
-            foreseen = 0.0
-            if rows:
-                before = rows[-1]
-                foreseen = (before["median_ns"] * 1e-9 * (2 + SAMPLES_LEAST) if before["samples"] else before["foreseen_s"]) * size / before["bytes"]
+            foreseen = (3 + SAMPLES_LEAST) * foresee([row for row in rows if row["samples"]], size)
             now = ranks.maximum([perf_counter() - began])[0]
             rest = seconds - now
             if rest <= 0 or foreseen > rest:
@@ -358,7 +370,8 @@ def text_of(found: dict[str, Any]) -> str:
         lines += ["", "messages of ranks 0 and 1 (neighbours)" if "ranks" in s else s["kind"], "       size     median      95 % interval          p95   algGB/s  busGB/s"]
         for row in s["sizes"]:
             if not row["samples"]:
-                lines.append(f"{size_text(row['bytes']):>11}   not measured: needs {time_text(row['foreseen_s'] * 1e9)}, and --seconds is up")
+                needs = f"needs about {time_text(row['foreseen_s'] * 1e9)}, and " if row["foreseen_s"] else ""
+                lines.append(f"{size_text(row['bytes']):>11}   not measured: {needs}--seconds is up")
                 continue
             star = "*" if row["samples"] < SAMPLES_INTERVAL else " "
             p95 = time_text(row["p95_ns"]) if row["p95_ns"] is not None else "–"

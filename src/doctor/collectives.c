@@ -103,20 +103,16 @@ static bool measure_collectives(hu_measuring *m, const int64_t *sizes, size_t n)
         left += weight_of(sizes[i]) * HU_COUNT(kinds);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < HU_COUNT(kinds); k++) {
-            hu_series       *s = &m->c->series[k];
-            hu_timing       *t = &s->at[s->n++];
-            const hu_timing *before = s->n > 1 ? t - 1 : NULL;
-            const double     rest = m->options.seconds - m->now_s, share = rest * weight_of(sizes[i]) / left;
+            hu_series    *s = &m->c->series[k];
+            hu_timing    *t = &s->at[s->n];
+            const int64_t bytes = shared_bytes(m, sizes[i]);
+            const double  rest = m->options.seconds - m->now_s, share = rest * weight_of(sizes[i]) / left;
 
-            *t = (hu_timing){.bytes = shared_bytes(m, sizes[i]), .wrong_rank = -1};
+            *t = (hu_timing){.bytes = bytes, .wrong_rank = -1};
             hu_timing_of(NULL, 0, t);
+            t->foreseen_s = (WARM_UPS + HU_SAMPLES_LEAST) * hu_measuring_foresee(s, bytes);
+            s->n++;
             left -= weight_of(sizes[i]);
-            if (before) {
-                const double ratio = (double)t->bytes / (double)before->bytes;
-
-                t->foreseen_s = before->samples ? before->median_ns * 1e-9 * ratio * (WARM_UPS + HU_SAMPLES_LEAST)
-                                                : before->foreseen_s * ratio;
-            }
             t->lacks_memory = t->bytes > m->room;
             if (t->lacks_memory || rest <= 0 || t->foreseen_s > rest)
                 continue;

@@ -94,6 +94,10 @@ static void write_series(const hu_collectives *c, const hu_series *s, hu_json_ou
 
 static void write_pairs(const hu_collectives *c, hu_json_out *j)
 {
+    double worst = (double)NAN;
+
+    for (int r = 0; r < c->size && c->queued_shares; r++)
+        worst = fmax(worst, (double)c->queued_shares[r]);
     hu_json_open(j, "pairs", '{');
     hu_json_str(j, "between", c->pairs_are_machines ? HU_STR("machines") : HU_STR("ranks"));
     hu_json_bool(j, "is_all", c->pairs_are_all);
@@ -102,6 +106,7 @@ static void write_pairs(const hu_collectives *c, hu_json_out *j)
         hu_json_int(j, "odd_rank", c->odd_rank);
     else
         hu_json_null(j, "odd_rank");
+    hu_json_fixed(j, "queued_share", worst, 4);
     hu_json_int(j, "latency_bytes", c->pair_latency_bytes);
     hu_json_int(j, "bytes", c->pair_bytes);
     hu_json_open(j, "at", '[');

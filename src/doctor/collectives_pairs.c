@@ -26,7 +26,7 @@ typedef struct {
 
 static const double MATRIX_SHARE = 0.3, MATRIX_PAIR_S = 0.25;
 
-enum { MATRIX_BYTES = 3000000 };
+enum { MATRIX_BYTES = 3000000, CALLS = 16 /* half round trips of a size, at least */ };
 
 /* Half of a round trip, seconds. */
 static double round_trips(const hu_measuring *m, const order *o, int64_t calls)
@@ -57,16 +57,15 @@ static void play_first(const hu_measuring *m, const order *o, answer *a)
 {
     unsigned char *in = (unsigned char *)m->in;
     const double   began = hu_measuring_clock();
-    double         once;
+    double         last;
     size_t         n = 0;
 
     for (int64_t i = 0; i < o->bytes; i++)
         in[i] = (unsigned char)(1 + i % 251);
     memset(m->out, 0, (size_t)o->bytes);
-    once = round_trips(m, o, 1);
+    round_trips(m, o, 1);
     a->is_wrong = memcmp(m->in, m->out, (size_t)o->bytes) != 0;
-    once *= 2;
-    a->calls = hu_measuring_calls(try_trips, &(trial){m, o}, &once);
+    a->calls = hu_measuring_calls(try_trips, &(trial){m, o}, &last);
     while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && hu_measuring_clock() - began < o->seconds &&
                                     !(n % 10 == 0 && hu_measuring_is_enough(a->ns, n))))
         a->ns[n++] = round_trips(m, o, a->calls) / (double)a->calls * 1e9;
@@ -225,29 +224,26 @@ static void choose_pairs(hu_collectives *c)
 
 static bool measure_sizes(hu_measuring *m, hu_series *s, const int64_t *sizes, size_t n, double until_s)
 {
-    double last = 0;
-
     for (size_t i = 0; i < n; i++) {
-        hu_timing   *t = &s->at[s->n++];
-        const double left = until_s - m->now_s, foreseen = i ? last / (double)sizes[i - 1] * (double)sizes[i] * 14 : 0;
+        hu_timing   *t = &s->at[s->n];
+        const double left = until_s - m->now_s, foreseen = CALLS * hu_measuring_foresee(s, sizes[i]);
         answer       a;
 
         *t = (hu_timing){.bytes = sizes[i], .wrong_rank = -1};
         hu_timing_of(NULL, 0, t);
+        s->n++;
         if (sizes[i] > m->room) {
             t->lacks_memory = true;
             continue;
         }
         if (left < foreseen || left <= 0) {
             t->foreseen_s = foreseen;
-            last = last / (double)sizes[i ? i - 1 : 0] * (double)sizes[i];
             continue;
         }
         exchange(m, s->a, s->b, sizes[i], left / (double)(n - i), &a);
         t->wrong_rank = a.is_wrong ? s->a : -1;
         if (!hu_measuring_keep(m, a.ns, (size_t)a.n, a.calls, t))
             return false;
-        last = t->median_ns * 1e-9;
     }
     return true;
 }

@@ -21,11 +21,14 @@ typedef struct {
 double hu_measuring_clock(void); /* seconds */
 
 /*
- * How many calls make a sample of about 0.2 ms: `sample` returns the seconds of so many calls, which is asked until more
- * of them would not be shorter each, since the first few meet a cold cache or another program.  *once_s: the least
- * seconds of a call so far.
+ * How many calls make a sample: as many as take about 0.2 ms, found by trials of 1, 4, 16 ..., of which the first few may meet
+ * a cold cache or another program; so many take at most about 20 ms.  `sample` returns the seconds of so many calls.
+ * *sample_s: what a sample took last.
  */
-int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *once_s);
+int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *sample_s);
+
+/* Seconds that a call of so many bytes will take, by the line through the last two sizes that were measured; 0: none was. */
+double hu_measuring_foresee(const hu_series *s, int64_t bytes);
 
 /* Is the median known to 3 %?  Sorts the samples. */
 bool hu_measuring_is_enough(double *samples, size_t n);

@@ -60,6 +60,24 @@ bool hu_measuring_is_enough(double *samples, size_t n)
     return t.high_ns - t.low_ns < ENOUGH * t.median_ns;
 }
 
+double hu_measuring_foresee(const hu_series *s, int64_t bytes)
+{
+    const hu_timing *last = NULL, *before = NULL;
+    double           slope;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->at[i].samples)
+            continue;
+        before = last;
+        last = &s->at[i];
+    }
+    if (!last)
+        return 0;
+    slope = before ? fmax(0, (last->median_ns - before->median_ns) / (double)(last->bytes - before->bytes))
+                   : last->median_ns / (double)last->bytes;
+    return 1e-9 * (last->median_ns + slope * (double)(bytes - last->bytes));
+}
+
 bool hu_measuring_keep(hu_measuring *m, const double *samples, size_t n, int64_t calls, hu_timing *out)
 {
     out->sample_ns = hu_arena_alloc(m->arena, (n + 1) * sizeof *samples);

@@ -111,8 +111,12 @@ static void write_missing(const hu_timing *t, hu_out *out)
         hu_out_text(out, "   not measured: needs more than half of the memory that is free\n");
         return;
     }
+    if (t->foreseen_s <= 0) {
+        hu_out_text(out, "   not measured: --seconds is up\n");
+        return;
+    }
     hu_units_time(text, t->foreseen_s * 1e9);
-    hu_out_printf(out, "   not measured: needs %s, and --seconds is up\n", text);
+    hu_out_printf(out, "   not measured: needs about %s, and --seconds is up\n", text);
 }
 
 static void write_timing(const hu_series *s, const hu_timing *t, hu_out *out)

@@ -12,11 +12,11 @@
 #include "doctor/collectives_run.h"
 #include "doctor/collectives_watch.h"
 
-enum { PERIOD = 1021, STRIDE = 101, ROUND = 16, TRIALS_LEAST = 3, TRIALS_MOST = 8 };
+enum { PERIOD = 1021, STRIDE = 101, ROUND = 16, TRIALS_LEAST = 3, CALLS_MOST = 1024, GROWTH = 4 };
 
-static const double SAMPLE_S = 200e-6, CALLS_MOST = 1000;
+static const double SAMPLE_S = 200e-6;
 static const double LEAST_S = 0.05; /* a shorter look sees one mood of the machine */
-static const double LONG_S = 0.01;  /* such a call makes a sample of its own */
+static const double LONG_S = 0.02;  /* a sample that took so long met other programs, or is of one long call */
 
 double hu_measuring_clock(void)
 {
@@ -26,19 +26,21 @@ double hu_measuring_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *once_s)
+int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *sample_s)
 {
     int64_t calls = 1;
 
-    for (int i = 0; i < TRIALS_MOST; i++) {
-        int64_t wanted;
-
-        *once_s = fmin(*once_s, sample(context, calls) / (double)calls);
-        wanted = (int64_t)fmin(CALLS_MOST, fmax(1, SAMPLE_S / fmax(*once_s, 1e-9)));
-        if (wanted <= calls && (i + 1 >= TRIALS_LEAST || *once_s > LONG_S))
+    for (int again = 0; again < TRIALS_LEAST && calls < CALLS_MOST; again++) {
+        *sample_s = sample(context, calls);
+        if (*sample_s >= SAMPLE_S / 2 && *sample_s < LONG_S)
+            continue;
+        if (*sample_s >= LONG_S)
             break;
-        calls = wanted > calls ? wanted : calls;
+        calls *= GROWTH;
+        again = -1;
     }
+    if (*sample_s >= LONG_S && calls > 1) /* the processors are not its own: short samples can be ended in time */
+        calls /= GROWTH;
     return calls;
 }
 
@@ -137,7 +139,7 @@ static double try_calls(void *context, int64_t calls)
 bool hu_measure_collective(hu_measuring *m, hu_comm_kind kind, double share_s, double foreseen_s, hu_timing *out)
 {
     const int64_t each = out->bytes / (int64_t)sizeof(float) / m->size;
-    double        samples[HU_SAMPLES_MOST], agree[ROUND + 1], once;
+    double        samples[HU_SAMPLES_MOST], agree[ROUND + 1], last;
     const double  began = m->now_s;
     size_t        n = 0;
     int64_t       calls, round;
@@ -147,10 +149,9 @@ bool hu_measure_collective(hu_measuring *m, hu_comm_kind kind, double share_s, d
     agree[0] = sample(m, kind, (size_t)each, 1);
     agree[1] = is_right(m, kind, each) ? 0 : m->rank + 1;
     m->mpi->maximum(agree, 2);
-    once = agree[0];
     out->wrong_rank = (int64_t)agree[1] - 1;
-    calls = hu_measuring_calls(try_calls, &(trial){m, kind, (size_t)each}, &once);
-    round = (int64_t)fmin(ROUND, fmax(1, share_s / 5 / (once * (double)calls)));
+    calls = hu_measuring_calls(try_calls, &(trial){m, kind, (size_t)each}, &last);
+    round = (int64_t)fmin(ROUND, fmax(1, share_s / 5 / fmax(last, 1e-9)));
     while (n < HU_SAMPLES_LEAST || (n < HU_SAMPLES_MOST && m->now_s - began < share_s &&
                                     !(m->now_s - began > LEAST_S && hu_measuring_is_enough(samples, n)))) {
         for (int64_t i = 0; i < round; i++)

@@ -35,7 +35,7 @@ int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op
     if (is_here("term") && is_time())
         raise(SIGTERM);
     rc = PMPI_Allreduce(in, out, n, type, op, comm);
-    if (type == MPI_FLOAT && is_here("wrong") && n > 1000)
+    if (type == MPI_FLOAT && is_here("wrong"))
         ((float *)out)[n - 1] += 1;
     return rc;
 }
