@@ -255,6 +255,7 @@ class Torch(unittest.TestCase):
         self.assertAlmostEqual(alpha, 4000, delta=1)
         self.assertAlmostEqual(1 / slope, 8, delta=0.01)
         self.assertLess(error, 1e-3)
+        self.assertEqual(collectives.line_through([(1e3, 105000), (3e3, 105010), (1e4, 104990)])[1], 0)      # size makes no difference
 
     def test_a_stopped_rank_is_found(self) -> None:
         with subprocess.Popen(["sleep", "60"]) as sleeper:

@@ -24,6 +24,7 @@ PERIOD, STRIDE = 1021, 101                      # of the values that are sent: t
 SAMPLES_LEAST, SAMPLES_MOST, SAMPLES_P95, SAMPLES_INTERVAL, ROUND = 3, 200, 20, 6, 16
 SAMPLE_S, LEAST_S, ENOUGH, WORST_LINE, DRAWS, DISTURBED = 200e-6, 0.05, 0.03, 0.15, 100, 0.02
 TRIALS_LEAST, CALLS_MOST, GROWTH, LONG_S = 3, 1024, 4, 0.02
+LEAST_ERROR = 0.005
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 
@@ -89,6 +90,11 @@ def line_through(points: list[tuple[float, float]]) -> tuple[float, float, float
             low = left
     slope = (low + high) / 2
     error, alpha = alpha_for(slope)
+    # what makes less difference than one can measure is not seen: 0
+    if slope * max(x for x, _ in points) < LEAST_ERROR * alpha:
+        slope = 0.0
+    if alpha < LEAST_ERROR * slope * min(x for x, _ in points):
+        alpha = 0.0
     return alpha, slope, error
 
 
