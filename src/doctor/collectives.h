@@ -73,6 +73,7 @@ typedef struct {
 typedef struct {
     const char          *host;
     int                  first, n, cpus; /* rank; ranks; processors that they share */
+    int                  second;         /* rank; -1: there is one only */
     bool                 is_crowded;     /* more ranks than processors */
     const hu_rank_place *place;          /* of its first rank */
 } hu_machine;
@@ -81,7 +82,7 @@ typedef struct {
 typedef struct {
     int    a, b;           /* ranks */
     double latency_ns, ns; /* half a round trip: smallest size; hu_collectives.pair_bytes.  NaN: not measured */
-    bool   is_odd, is_wrong;
+    bool   is_odd, is_wrong, is_tried_twice;
 } hu_pair;
 
 typedef struct {

@@ -223,7 +223,8 @@ static void count_machine(const hu_collectives *c, hu_machine *out)
 
         if (!is_same_machine(p, out->place))
             continue;
-        out->n++;
+        if (++out->n == 2)
+            out->second = i;
         for (size_t k = 0; k < HU_COUNT(set); k++)
             set[k] |= p->cpus[k];
         limit = fmax(limit, p->cpu_limit);
@@ -240,7 +241,7 @@ bool hu_collectives_group(hu_collectives *c, hu_arena *arena)
 
     c->is_crowded = false;
     for (int r = 0; r < c->size; r++) {
-        hu_machine m = {.host = c->places[r].host, .first = r, .place = &c->places[r]};
+        hu_machine m = {.host = c->places[r].host, .first = r, .second = -1, .place = &c->places[r]};
         bool       is_known = false;
 
         for (size_t i = 0; i < list.n && !is_known; i++)

@@ -100,6 +100,7 @@ static void make_cluster(cluster *k)
     }
     assert_true(hu_collectives_group(&k->c, k->arena));
     assert_int_equal(k->c.n_machines, MACHINES);
+    assert_int_equal(k->c.machines[0].second, -1);
 }
 
 static void slow(cluster *k, int a, int b, double factor)
@@ -200,6 +201,24 @@ static void test_crowded_machines(void **state)
     }
 }
 
+/* Ranks dealt out to machines in turn, as mpirun --map-by node does: 0, 2 and 4 on one. */
+static void test_ranks_dealt_out_in_turn(void **state)
+{
+    cluster k;
+
+    (void)state;
+    make_cluster(&k);
+    for (int r = 0; r < MACHINES; r++)
+        snprintf(k.places[r].machine, sizeof k.places[r].machine, "boot-%d", r % 2);
+    assert_true(hu_collectives_group(&k.c, k.arena));
+    assert_int_equal(k.c.n_machines, 2);
+    assert_int_equal(k.c.machines[0].n, 3);
+    assert_int_equal(k.c.machines[0].second, 2);
+    assert_int_equal(k.c.machines[1].first, 1);
+    assert_int_equal(k.c.machines[1].second, 3);
+    hu_arena_free(k.arena);
+}
+
 static void put(const char *root, const char *path, const char *text)
 {
     char  whole[512];
@@ -257,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_the_odd_one),
         cmocka_unit_test(test_groups_have_no_odd_one),
         cmocka_unit_test(test_crowded_machines),
+        cmocka_unit_test(test_ranks_dealt_out_in_turn),
         cmocka_unit_test(test_links_of_a_machine),
     };
 
