@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = (1000, 10_000, 100_000, 1_000_000, 10_000_000)
 WAYS = {"openmpi": {"shared memory": {}, "TCP": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}},
-        "mpich": {"shared memory": {}, "TCP": {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"}}}
+        "mpich": {"shared memory": {}, "TCP": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}}}
 
 
 def mpirun(mpi: str, way: dict[str, str], *command: object) -> str:

@@ -20,7 +20,7 @@ from holdup import collectives  # noqa: E402
 
 HERE = ROOT / "tests/collectives"
 KINDS = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
-TCP = {"openmpi": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}, "mpich": {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}}
+TCP = {"openmpi": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}, "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}}
 MODULE = {"openmpi": "libholdup-mpi.so", "mpich": "libholdup-mpich.so"}
 
 
@@ -196,11 +196,19 @@ class Collectives(unittest.TestCase):
                 on_machine = (HERE / "on_machine", folder)
                 for what, odd in (("none", None), ("slow", 2)):
                     with self.subTest(mpi=mpi, what=what):
-                        status, out, err = self.trouble(mpi, folder, what, 2, "--sizes", "1K-300K", "--seconds", "12", "--json", before=on_machine)
-                        self.assertEqual(status, 0, err)
-                        found = json.loads(out)
+                        for _ in range(3):
+                            status, out, err = self.trouble(mpi, folder, what, 2, "--sizes", "1K-300K", "--seconds", "4", "--json", before=on_machine)
+                            self.assertEqual(status, 0, err)
+                            found = json.loads(out)
+                            self.assertIn(found["pairs"]["odd_rank"], (None, odd))
+                            if found["pairs"]["is_judged"]:
+                                break
                         self.assertEqual([m["host"] for m in found["machines"]], [f"node{i}" for i in range(4)])
-                        self.assertEqual((found["pairs"]["is_judged"], found["pairs"]["between"]), (True, "machines"))
+                        self.assertEqual(found["pairs"]["between"], "machines")
+                        self.assertEqual(found["pairs"]["is_judged"], found["pairs"]["queued_share"] < 0.05)
+                        if not found["pairs"]["is_judged"]:
+                            skip_loudly(f"{mpi}, {what}: other programs took the CPUs in each of 3 tries, so no machine was judged")
+                            continue
                         self.assertEqual(found["pairs"]["odd_rank"], odd)
                         if odd is not None:
                             self.assertEqual([(p["a"], p["b"]) for p in found["pairs"]["at"] if p["is_odd"]], [(0, 2), (1, 2), (2, 3)])

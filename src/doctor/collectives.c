@@ -144,6 +144,7 @@ static bool measure(hu_measuring *m)
     mine = (float)hu_queued_share(turns);
     m->mpi->all_gather(&mine, shares, 1);
     m->c->queued_shares = shares;
+    hu_collectives_doubt(m->c);
     turns = hu_turns_now();
     if (!measure_collectives(m, sizes, n))
         return false;
@@ -171,7 +172,7 @@ int hu_collectives_run(const hu_mpi_module *mpi, int rank, int size, const hu_co
     bool         is_fine;
 
     share_options(&m);
-    *out = (hu_collectives){.options = m.options, .odd_rank = -1};
+    *out = (hu_collectives){.options = m.options, .odd_rank = -1, .disturbed_rank = -1};
     m.began_s = hu_measuring_clock();
     mpi->library(out->library, sizeof out->library);
     lacks = !meet(&m);

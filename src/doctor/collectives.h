@@ -98,9 +98,10 @@ typedef struct {
     size_t                 n_pairs;
     int64_t                pair_bytes, pair_latency_bytes;
     bool                   pairs_are_all, pairs_are_machines;
-    int                    odd_rank;   /* whose machine is slow in all of its pairs; -1: none */
-    bool                   is_judged;  /* were pairs compared with each other at all? */
-    bool                   is_crowded; /* on any machine */
+    int                    odd_rank; /* whose machine is slow in all of its pairs; -1: none */
+    int    disturbed_rank;           /* waited for a processor, the most of all and too long for a judgement; -1: none */
+    bool   is_judged;                /* were pairs compared with each other at all? */
+    bool   is_crowded;               /* on any machine */
     double queued_share; /* of the time that a rank could run, what it waited for a processor; the worst; NaN unknown */
     const float *queued_shares; /* the same of each rank, in messages between pairs */
     double       took_s;
@@ -128,6 +129,9 @@ bool hu_series_fit(hu_series *s, hu_arena *scratch);
  * quarter of all do.  Nothing is judged of fewer than three machines.
  */
 void hu_collectives_judge(hu_collectives *c);
+
+/* Takes all of that back where a rank waited for a processor in 5 % of the time that it could run, or more. */
+void hu_collectives_doubt(hu_collectives *c);
 
 /* How many ranks share how many processors, per machine; sets is_crowded.  False when there is no memory. */
 bool hu_collectives_group(hu_collectives *c, hu_arena *arena);

@@ -10,7 +10,7 @@
 
 #include "doctor/collectives.h"
 
-static const double SLOW_MACHINE = 1.5, SLOW_PAIR = 2, MOST_ODD = 0.25;
+static const double SLOW_MACHINE = 1.5, SLOW_PAIR = 2, MOST_ODD = 0.25, MOST_QUEUED = 0.05;
 
 enum { LEAST_MACHINES = 3 };
 
@@ -88,4 +88,23 @@ void hu_collectives_judge(hu_collectives *c)
     if (c->odd_rank < 0 && (double)n_odd > MOST_ODD * (double)c->n_pairs && n_odd > 1)
         for (size_t i = 0; i < c->n_pairs; i++)
             c->pairs[i].is_odd = false;
+}
+
+void hu_collectives_doubt(hu_collectives *c)
+{
+    double worst = MOST_QUEUED;
+
+    c->disturbed_rank = -1;
+    for (int r = 0; r < c->size && c->queued_shares; r++) {
+        if ((double)c->queued_shares[r] < worst || isnan(c->queued_shares[r]))
+            continue;
+        worst = (double)c->queued_shares[r];
+        c->disturbed_rank = r;
+    }
+    if (c->disturbed_rank < 0)
+        return;
+    c->is_judged = false;
+    c->odd_rank = -1;
+    for (size_t i = 0; i < c->n_pairs; i++)
+        c->pairs[i].is_odd = false;
 }

@@ -21,9 +21,9 @@ typedef struct {
 double hu_measuring_clock(void); /* seconds */
 
 /*
- * How many calls make a sample: as many as take about 0.2 ms, found by trials of 1, 4, 16 ..., of which the first few may meet
- * a cold cache or another program; so many take at most about 20 ms.  `sample` returns the seconds of so many calls.
- * *sample_s: what a sample took last.
+ * How many calls make a sample: as many as take about 0.2 ms, found by trials of 1, 4, 16 ..., of which the first few
+ * may meet a cold cache or another program; so many take at most about 20 ms.  `sample` returns the seconds of so many
+ * calls. *sample_s: what a sample took last.
  */
 int64_t hu_measuring_calls(double (*sample)(void *context, int64_t calls), void *context, double *sample_s);
 

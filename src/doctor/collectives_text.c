@@ -256,23 +256,22 @@ static void write_slowest(const hu_collectives *c, hu_out *out)
 
 static void write_judgement(const hu_collectives *c, size_t width, hu_out *out)
 {
+    char text[HU_UNIT_BYTES];
     bool any = false;
 
+    if (c->pairs_are_machines && c->disturbed_rank >= 0) {
+        hu_units_percent(text, (double)c->queued_shares[c->disturbed_rank]);
+        say(out, width,
+            "No pair is judged: rank %d on %.64s waited for a CPU in %s %% of the time that it could run. Look at what else "
+            "runs there.",
+            c->disturbed_rank, c->places[c->disturbed_rank].host, text);
+        return;
+    }
     if (!c->is_judged) {
         say(out, width, "No pair is judged: %s.",
             !c->pairs_are_machines ? "all ranks are on one machine, and its pairs differ for good reasons"
             : !c->pairs_are_all    ? "only neighbours were measured"
                                    : "that takes three machines");
-        return;
-    }
-    if (c->odd_rank >= 0 && c->queued_shares && (double)c->queued_shares[c->odd_rank] > DISTURBED) {
-        char text[HU_UNIT_BYTES];
-
-        hu_units_percent(text, (double)c->queued_shares[c->odd_rank]);
-        say(out, width,
-            "Slow in all of its pairs, measured twice: %.64s (rank %d). It waited for a CPU in %s %% of the time that it "
-            "could run: look first at the programs that run there.",
-            c->places[c->odd_rank].host, c->odd_rank, text);
         return;
     }
     if (c->odd_rank >= 0) {

@@ -168,6 +168,28 @@ static void test_groups_have_no_odd_one(void **state)
     hu_arena_free(k.arena);
 }
 
+/* The slow machine's rank had no processor: that is no fault of a link. */
+static void test_no_judgement_where_a_rank_waited_for_a_processor(void **state)
+{
+    float   shares[MACHINES] = {0.01F, 0.04F, 0, 0.02F, 0};
+    cluster k;
+
+    (void)state;
+    make_cluster(&k);
+    k.c.queued_shares = shares;
+    slow(&k, 2, -1, 9);
+    hu_collectives_judge(&k.c);
+    hu_collectives_doubt(&k.c);
+    assert_true(k.c.is_judged && k.c.odd_rank == 2 && k.c.disturbed_rank == -1);
+    shares[2] = 0.3F;
+    shares[3] = 0.1F;
+    hu_collectives_doubt(&k.c);
+    assert_int_equal(k.c.disturbed_rank, 2);
+    assert_true(!k.c.is_judged && k.c.odd_rank == -1);
+    assert_int_equal(count_odd(&k), 0);
+    hu_arena_free(k.arena);
+}
+
 static void test_crowded_machines(void **state)
 {
     /* CPUs of each of the ranks, in hexadecimal; all on one machine */
@@ -275,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_a_line_and_its_intervals),
         cmocka_unit_test(test_the_odd_one),
         cmocka_unit_test(test_groups_have_no_odd_one),
+        cmocka_unit_test(test_no_judgement_where_a_rank_waited_for_a_processor),
         cmocka_unit_test(test_crowded_machines),
         cmocka_unit_test(test_ranks_dealt_out_in_turn),
         cmocka_unit_test(test_links_of_a_machine),
