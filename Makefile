@@ -39,7 +39,7 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so report.schema.json \
-	    $$(for part in libholdup-mpi.so man completions; do ! grep -q "^build $$part:" $(BUILD)/build.ninja || echo $$part; done)
+	    $$(for part in libholdup-mpi.so libholdup-mpich.so man completions; do ! grep -q "^build $$part:" $(BUILD)/build.ninja || echo $$part; done)
 
 man: build
 	@ls $(BUILD)/packaging/*.1

@@ -226,7 +226,18 @@ class Mpi(unittest.TestCase):
         for rank in (0, 1):
             status, out, err = run("report", OWN[0], "--json", env={"PMI_RANK": str(rank), "PMI_SIZE": "2"})
             self.assertEqual((status, out), (0, expected if rank == 0 else b""))
-            self.assertEqual("not by Open MPI" in err, rank == 0)
+            self.assertEqual("not by the mpirun of Open MPI or MPICH" in err, rank == 0)
+
+    def test_processes_of_mpich_make_one_report_too(self) -> None:
+        if not shutil.which("mpirun.mpich") or not MODULE.with_name("libholdup-mpich.so").exists():
+            skip_loudly("MPICH is not installed: its module was not tried")
+            return
+        with tempfile.TemporaryDirectory() as name:
+            Job(11, ranks=5, count=20, late=2).write(pathlib.Path(name))
+            for n in (2, 3):
+                done = subprocess.run(["mpirun.mpich", "-n", str(n), EXE, "report", name, "--json"], capture_output=True, timeout=120, check=False, env=ENV, cwd=ROOT,
+                                      stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.decode()), run("report", name, "--json"))
 
     def test_a_child_of_a_job_does_not_wait_for_the_others(self) -> None:
         """As where a training script under mpirun calls holdup at its end, perhaps on one rank alone."""

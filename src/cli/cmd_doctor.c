@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/doctor_collectives.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "doctor/bundle.h"
@@ -19,10 +20,11 @@ typedef struct {
 } names;
 
 typedef struct {
-    hu_shared   shared;
-    bool        all, job, prolog, list, compare, keep_names;
-    const char *root, *bundle, *xid;
-    names       only, skip, paths;
+    hu_shared                     shared;
+    bool                          all, job, prolog, list, compare, keep_names;
+    const char                   *root, *bundle, *xid;
+    names                         only, skip, paths;
+    hu_doctor_collectives_options collectives;
 } options;
 
 static int add(names *list, const char *option, const char *text, hu_error *err)
@@ -102,6 +104,15 @@ static const hu_option rows[] = {
      .value = HU_VALUE_WRITE, .heading = "output"},
     {"keep-names", 0, HU_OPTION_FLAG, NULL, "leave names of hosts and users in the bundle", AT(keep_names),
      .heading = "output"},
+    {"collectives", 0, HU_OPTION_FLAG, NULL,
+     "instead of checks, time collectives and messages between the ranks of this mpirun", AT(collectives.is_wanted),
+     .heading = "collectives"},
+    {"sizes", 0, HU_OPTION_SPECIAL, "A-B", "of these sizes, in bytes (default 1K-100M)", AT(collectives.sizes),
+     .parse = hu_doctor_parse_sizes, .heading = "collectives"},
+    {"seconds", 0, HU_OPTION_COUNT, "S", "for about so long (default 30); what would take longer is left out",
+     AT(collectives.seconds), .heading = "collectives"},
+    {"timeout", 0, HU_OPTION_COUNT, "S", "end the job when one call takes longer (default 30)", AT(collectives.timeout_s),
+     .heading = "collectives"},
     {"all", 0, HU_OPTION_FLAG, NULL, "also show what is ok, was not checked or does not apply", AT(all),
      .heading = "output"},
 };
@@ -214,6 +225,8 @@ static int run(hu_cli_call *call)
     hu_error     err = {0};
     hu_out      *out;
 
+    if (o->collectives.is_wanted)
+        return hu_doctor_collectives(call, &o->collectives, o->shared.json);
     if (o->xid)
         return run_xid(o);
     if (o->compare)
@@ -252,14 +265,18 @@ const hu_command hu_command_doctor = {
         "Looks at what slows or stops GPU jobs on this node: driver, GPUs, links, CPUs, memory, file systems, network, "
         "clock and limits. Each finding has its evidence, the reason why it matters and a fix; what could not be looked "
         "at is \"not checked\", with the reason. Nothing is changed. Exits with status 1 where a check failed, with "
-        "--strict also for a warning, with --compare where nodes differ.",
+        "--strict also for a warning, with --compare where nodes differ.\n\n"
+        "With --collectives the ranks of an mpirun (Open MPI's or MPICH's) time all-reduce, all-gather, reduce-scatter, "
+        "all-to-all and messages between pairs, check the results, and say which machine is slow; exit status 1: wrong "
+        "results.",
     .examples = "  holdup doctor                       this node\n"
                 "  srun --jobid 4711 holdup doctor --job   and what that job has of it\n"
                 "  holdup doctor --xid 79              what that error of NVIDIA's driver means\n"
                 "  holdup doctor --prolog              for SLURM: exit status 1 drains the node\n"
                 "  srun -N 64 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
                 "  holdup doctor --compare all/        which node is not like the others\n"
-                "  holdup doctor --bundle node.tar.gz  what was read, for others to look at\n",
+                "  holdup doctor --bundle node.tar.gz  what was read, for others to look at\n"
+                "  mpirun -n 16 holdup doctor --collectives\n",
     .wants = "reports of nodes",
     .example = "holdup doctor --compare node1.json node2.json",
     .words = HU_WORDS_PATHS,
@@ -276,8 +293,22 @@ const hu_command hu_command_doctor = {
                                          {"compare", "only"},
                                          {"compare", "skip"},
                                          {"prolog", "bundle"},
+                                         {"collectives", "job"},
+                                         {"collectives", "prolog"},
+                                         {"collectives", "only"},
+                                         {"collectives", "skip"},
+                                         {"collectives", "path"},
+                                         {"collectives", "root"},
+                                         {"collectives", "all"},
+                                         {"collectives", "compare"},
+                                         {"collectives", "bundle"},
+                                         {"collectives", "xid"},
                                          {NULL, NULL}},
-    .requires = (const hu_option_pair[]){{"keep-names", "bundle"}, {NULL, NULL}},
+    .requires = (const hu_option_pair[]){{"keep-names", "bundle"},
+                                         {"sizes", "collectives"},
+                                         {"seconds", "collectives"},
+                                         {"timeout", "collectives"},
+                                         {NULL, NULL}},
     .check = check,
     .lists = (const hu_listing[]){{.offset = AT(list), .write = write_list, .write_json = hu_checks_write_json}, {0, NULL}},
     .run = run,

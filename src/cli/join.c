@@ -20,21 +20,24 @@
 
 enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
 
-/* Variables of those who launch, and whether Open MPI can join there. */
+/* Variables of those who launch, and the module whose MPI can join there; Hydra, MPICH's, says how many are local. */
 static const struct {
-    const char *rank, *size;
-    bool        is_open_mpi;
+    const char *rank, *size, *also, *module, *name;
     /* clang-format off */
 } launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},     /* mpirun of Open MPI                       */
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", true},                /* srun --mpi=pmix                          */
-    {"PMI_RANK", "PMI_SIZE", false},                            /* mpirun of MPICH and its kin, srun --mpi=pmi2 */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, HU_MPI_MODULE_FILE, "Open MPI"}, /* mpirun of Open MPI          */
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", NULL, HU_MPI_MODULE_FILE, "Open MPI"},            /* srun --mpi=pmix             */
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", HU_MPI_MODULE_FILE_MPICH, "MPICH"},         /* mpirun of MPICH and its kin */
+    {"PMI_RANK", "PMI_SIZE", NULL, NULL, NULL},                                             /* srun --mpi=pmi2             */
 };
 /* clang-format on */
 
+enum { WHY_BYTES = 160 };
+
 typedef struct {
-    int64_t rank, size;
-    bool    is_open_mpi;
+    int64_t     rank, size;
+    const char *module, *name; /* NULL: none can join */
+    bool        is_child;      /* of the launcher itself */
 } launch;
 
 /* Was the variable among what the parent was started with?  Where that cannot be seen it is another user's: no. */
@@ -61,27 +64,36 @@ static bool parent_has(const char *name)
     return has;
 }
 
+/* Were we started by a launcher, and which? */
 static bool find_launch(launch *out)
 {
-    const char *wish = getenv("HOLDUP_MPI");
-
-    if (wish && strcmp(wish, "0") == 0)
-        return false;
     for (size_t i = 0; i < HU_COUNT(launchers); i++) {
         const char *rank = getenv(launchers[i].rank), *size = getenv(launchers[i].size);
 
-        if (!rank || !size || !hu_parse_i64(hu_str_of(rank), &out->rank) || !hu_parse_i64(hu_str_of(size), &out->size))
+        if (!rank || !size || !hu_parse_i64(hu_str_of(rank), &out->rank) || !hu_parse_i64(hu_str_of(size), &out->size) ||
+            (launchers[i].also && !getenv(launchers[i].also)))
             continue;
-        out->is_open_mpi = launchers[i].is_open_mpi;
-        return out->size > 1 && ((wish && strcmp(wish, "1") == 0) || !parent_has(launchers[i].rank));
+        out->module = launchers[i].module;
+        out->name = launchers[i].name;
+        out->is_child = !parent_has(launchers[i].rank);
+        return true;
     }
     return false;
 }
 
-static const hu_mpi_module *load(void)
+/* HOLDUP_MPI=0 joins never, =1 also below a script. */
+static bool find_crew(launch *out)
+{
+    const char *wish = getenv("HOLDUP_MPI");
+
+    return !(wish && strcmp(wish, "0") == 0) && find_launch(out) && out->size > 1 &&
+           (out->is_child || (wish && strcmp(wish, "1") == 0));
+}
+
+static const hu_mpi_module *load(const char *file)
 {
     char                 path[PATH_BYTES];
-    void                *handle = hu_library_mpi(path, sizeof path)
+    void                *handle = hu_library_mpi(file, path, sizeof path)
                                       ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) /* global: Open MPI loads parts of itself */
                                       : NULL;
     const hu_mpi_module *m = handle ? dlsym(handle, HU_MPI_MODULE_SYMBOL) : NULL;
@@ -139,28 +151,44 @@ __attribute__((noreturn)) static void give_up(const hu_crew *crew, const hu_erro
     _exit(status);
 }
 
+/* Joins the others with the launcher's MPI; false with the reason. */
+static bool start(const launch *l, hu_crew *t, char *why)
+{
+    if (!l->module) {
+        snprintf(why, WHY_BYTES, "not by the mpirun of Open MPI or MPICH, or by srun --mpi=pmix");
+        return false;
+    }
+    if (!(t->mpi = load(l->module))) {
+        snprintf(why, WHY_BYTES, "%s is not installed", l->module);
+        return false;
+    }
+    hu_command_outlive_reader(); /* MPI's own sockets */
+    if (t->mpi->start(&t->rank, &t->size, &t->threads) != 0) {
+        snprintf(why, WHY_BYTES, "MPI cannot be started");
+        return false;
+    }
+    if (t->size == 1) {
+        t->mpi->finish();
+        snprintf(why, WHY_BYTES, "%s sees only one process", l->name);
+        return false;
+    }
+    return true;
+}
+
 bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
 {
+    char     why[WHY_BYTES];
     launch   l;
     hu_crew *t;
 
     *out = NULL;
-    if (!find_launch(&l))
+    if (!find_crew(&l))
         return true;
-    t = hu_arena_calloc(arena, 1, sizeof *t);
-    if (t)
-        t->give_up = give_up;
-    if (!l.is_open_mpi)
-        return go_on_alone(&l, "not by Open MPI's mpirun or by srun --mpi=pmix");
-    if (!t || !(t->mpi = load()))
-        return go_on_alone(&l, HU_MPI_MODULE_FILE " is not installed");
-    hu_command_outlive_reader(); /* MPI's own sockets */
-    if (t->mpi->start(&t->rank, &t->size, &t->threads) != 0)
-        return go_on_alone(&l, "MPI cannot be started");
-    if (t->size == 1) {
-        t->mpi->finish();
-        return go_on_alone(&l, "Open MPI sees only one process");
-    }
+    if (!(t = hu_arena_calloc(arena, 1, sizeof *t)))
+        return go_on_alone(&l, "there is no memory");
+    t->give_up = give_up;
+    if (!start(&l, t, why))
+        return go_on_alone(&l, why);
     if (have_same_arguments(t, argc, argv)) {
         *out = t;
         return true;
@@ -169,6 +197,38 @@ bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
         hu_command_say("the %d processes have different arguments: each writes its own report", t->size);
     t->mpi->finish();
     return true;
+}
+
+int hu_crew_need(const char *what, hu_arena *arena, hu_crew **out, hu_error *err)
+{
+    char     why[WHY_BYTES] = "no launcher started it";
+    launch   l = {0};
+    hu_crew *t = hu_arena_calloc(arena, 1, sizeof *t);
+
+    *out = NULL;
+    if (!t)
+        return hu_fail_memory(err);
+    t->give_up = give_up;
+    if (!find_launch(&l))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "%s needs several processes: mpirun -n 4 holdup doctor --collectives", what);
+    if (l.size == 1)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs at least 2 processes; the launcher started 1", what);
+    if (!start(&l, t, why))
+        return hu_fail(
+            err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "%s cannot join its %lld processes: %s; use the mpirun of the MPI that holdup was built with, or torchrun "
+            "-m holdup.collectives",
+            what, (long long)l.size, why);
+    *out = t;
+    return 0;
+}
+
+int hu_crew_fail_once(const hu_error *err)
+{
+    launch l;
+
+    return !find_launch(&l) || l.rank == 0 ? hu_command_fail(err) : hu_error_exit_status(err->code);
 }
 
 int hu_crew_fail(hu_crew *crew, const hu_error *err)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "job/mpi_module.h"
 
 static void program_folder(char *out, size_t room)
 {
@@ -58,9 +57,9 @@ bool hu_library_find(char *out, size_t room)
     return find_module("libholdup-inject.so", out, room);
 }
 
-bool hu_library_mpi(char *out, size_t room)
+bool hu_library_mpi(const char *file, char *out, size_t room)
 {
-    return find_module(HU_MPI_MODULE_FILE, out, room);
+    return find_module(file, out, room);
 }
 
 bool hu_library_python(char *out, size_t room)

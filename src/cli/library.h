@@ -9,8 +9,8 @@
 /* libholdup-inject.so: HOLDUP_LIBRARY, beside the program as it is built, or where it is installed.  False: nowhere. */
 bool hu_library_find(char *out, size_t room);
 
-/* libholdup-mpi.so, which `mpirun holdup report` opens, in the same places.  False: nowhere. */
-bool hu_library_mpi(char *out, size_t room);
+/* The module for one MPI (job/mpi_module.h), which `mpirun holdup report` opens, in the same places.  False: nowhere. */
+bool hu_library_mpi(const char *file, char *out, size_t room);
 
 /* The folder that holds the Python package holdup, for PYTHONPATH.  False: nowhere. */
 bool hu_library_python(char *out, size_t room);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpi_module.c - libholdup-mpi.so: the few calls of MPI that a crew of processes needs (job/crew.h).
+ * mpi_module.c - libholdup-mpi.so, libholdup-mpich.so: the few calls of MPI that a crew of processes needs (job/crew.h), and
+ * those that `holdup doctor --collectives` measures.
  *
  * A receive of MPI spins.  The processes of one machine share its processors with each other's threads, so here whoever
  * waits looks, sleeps, and looks again, at most a millisecond later.
@@ -93,6 +94,66 @@ static void stop_all(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-extern const hu_mpi_module hu_mpi_module_v1;
+static void barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
 
-const hu_mpi_module hu_mpi_module_v1 = {HU_MPI_MODULE_VERSION, start, send, receive, finish, stop_all};
+static void all_reduce(const float *in, float *out, size_t n)
+{
+    MPI_Allreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void all_gather(const float *in, float *out, size_t n)
+{
+    MPI_Allgather(in, (int)n, MPI_FLOAT, out, (int)n, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(const float *in, float *out, size_t n)
+{
+    MPI_Reduce_scatter_block(in, out, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void all_to_all(const float *in, float *out, size_t n)
+{
+    MPI_Alltoall(in, (int)n, MPI_FLOAT, out, (int)n, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
+static void put(const void *bytes, size_t n, int to)
+{
+    MPI_Send(bytes, (int)n, MPI_BYTE, to, 1, MPI_COMM_WORLD);
+}
+
+static void get(void *bytes, size_t n, int from)
+{
+    MPI_Recv(bytes, (int)n, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void maximum(double *values, size_t n)
+{
+    MPI_Allreduce(MPI_IN_PLACE, values, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* "Open MPI v4.1.4, package: ..."; MPICH writes a line for each thing, with a tab behind its name. */
+static void library(char *out, size_t room)
+{
+    char   text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int    n = 0;
+    size_t k = 0;
+
+    MPI_Get_library_version(text, &n);
+    for (int i = 0; i < n && text[i] && text[i] != '\n' && text[i] != ','; i++) {
+        const char c = text[i] == '\t' || text[i] == ':' ? ' ' : text[i];
+
+        if (k + 1 < room && !(c == ' ' && k && out[k - 1] == ' '))
+            out[k++] = c;
+    }
+    if (room)
+        out[k] = '\0';
+}
+
+extern const hu_mpi_module hu_mpi_calls;
+
+const hu_mpi_module hu_mpi_calls = {
+    HU_MPI_MODULE_VERSION, start,      send, receive, finish,  stop_all, barrier, all_reduce, all_gather,
+    reduce_scatter,        all_to_all, put,  get,     maximum, library};
