@@ -412,9 +412,7 @@ bool hu_keeper_has_looked(hu_keeper *k, unsigned times)
 
 static int64_t period_ns(const hu_keeper *k, int group)
 {
-    static const int factor[HU_SAMPLE_GROUPS] = {1, HU_MEDIUM_FACTOR, HU_SLOW_FACTOR};
-
-    return factor[group] * k->options->period_ns;
+    return hu_source_period_ns(k->options, (hu_sample_group)group);
 }
 
 static bool holds(const hu_keeper *k, const slot *s, int group, int64_t now)

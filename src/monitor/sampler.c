@@ -148,8 +148,9 @@ static void look(sampler *s, entry *e, hu_sample_group group)
 _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu_sampler_board *board, int to)
 {
     static sampler s;
-    const int64_t  period[HU_SAMPLE_GROUPS] = {options->period_ns, HU_MEDIUM_FACTOR * options->period_ns,
-                                               HU_SLOW_FACTOR * options->period_ns};
+    const int64_t  period[HU_SAMPLE_GROUPS] = {hu_source_period_ns(options, HU_SAMPLE_FAST),
+                                               hu_source_period_ns(options, HU_SAMPLE_MEDIUM),
+                                               hu_source_period_ns(options, HU_SAMPLE_SLOW)};
     int64_t        due[HU_SAMPLE_GROUPS], start = clock_ns(CLOCK_MONOTONIC);
 
     s.options = options;

@@ -48,6 +48,13 @@ size_t hu_sources_count(void)
     return sizeof hu_sources / sizeof *hu_sources - 1;
 }
 
+int64_t hu_source_period_ns(const hu_source_options *options, hu_sample_group group)
+{
+    const int medium = options->medium_factor ? options->medium_factor : HU_MEDIUM_FACTOR;
+
+    return options->period_ns * (group == HU_SAMPLE_FAST ? 1 : group == HU_SAMPLE_MEDIUM ? medium : HU_SLOW_FACTOR);
+}
+
 bool hu_source_is_asked(const hu_source *s, const hu_source_options *options)
 {
     const bool is_demo = s == &hu_source_demo_gpu || s == &hu_source_demo_jobs || s == &hu_source_demo_live;
