@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json_out.c - two spaces of indent, one member per line, so that two reports can be compared with diff. */
+ * json_out.c - two spaces of indent, one member per line, so that two reports can be compared with diff; or one line. */
 #include "base/json_out.h"
 
 #include <math.h>
@@ -42,15 +42,21 @@ void hu_json_quote(hu_out *out, hu_str s)
     hu_out_text(out, "\"");
 }
 
+static void new_line(hu_json_out *j)
+{
+    if (j->is_line)
+        return;
+    hu_out_text(j->out, "\n");
+    for (int i = 0; i < j->depth; i++)
+        hu_out_text(j->out, "  ");
+}
+
 static void begin(hu_json_out *j, const char *key)
 {
     if (!j->is_empty)
         hu_out_text(j->out, ",");
-    if (j->depth) {
-        hu_out_text(j->out, "\n");
-        for (int i = 0; i < j->depth; i++)
-            hu_out_text(j->out, "  ");
-    }
+    if (j->depth)
+        new_line(j);
     j->is_empty = false;
     if (key) {
         hu_json_quote(j->out, hu_str_of(key));
@@ -69,11 +75,8 @@ void hu_json_open(hu_json_out *j, const char *key, char bracket)
 void hu_json_close(hu_json_out *j, char bracket)
 {
     j->depth--;
-    if (!j->is_empty) {
-        hu_out_text(j->out, "\n");
-        for (int i = 0; i < j->depth; i++)
-            hu_out_text(j->out, "  ");
-    }
+    if (!j->is_empty)
+        new_line(j);
     hu_out_write(j->out, &bracket, 1);
     j->is_empty = false;
     if (j->depth == 0)

@@ -10,6 +10,7 @@ typedef struct {
     hu_out *out;
     int     depth;
     bool    is_empty; /* nothing written yet in this object or array */
+    bool    is_line;  /* all of it in one line, for JSON Lines */
 } hu_json_out;
 
 /* A string in quotes, without the commas and blanks of what is around it. */

@@ -125,6 +125,7 @@ static int run(hu_cli_call *call)
                                    .scenario = o->scenario,
                                    .period_ns = o->interval_ns,
                                    .medium_factor = 1,
+                                   .slow_factor = HU_MEDIUM_FACTOR,
                                    .board = hu_gpu_board_new()};
     const hu_top_options    top = {.mode = mode_of(o),
                                    .once = o->once,

@@ -70,7 +70,7 @@ static int fill_v1(const hu_nvml *n, void *device, hu_nvml_buffer *b, unsigned *
     return rc;
 }
 
-static void add(uint32_t pid, uint32_t *out, size_t room, size_t *count)
+static void add(uint32_t pid, uint64_t bytes, uint32_t *out, uint64_t *memory, size_t room, size_t *count)
 {
     const size_t kept = *count < room ? *count : room;
 
@@ -81,11 +81,13 @@ static void add(uint32_t pid, uint32_t *out, size_t room, size_t *count)
             return;
     if (kept < room)
         out[kept] = pid;
+    if (kept < room && memory)
+        memory[kept] = bytes; /* NVML_VALUE_NOT_AVAILABLE is HU_NVML_NO_BYTES */
     ++*count;
 }
 
-hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *b, uint32_t *out, size_t room, size_t *count,
-                           int *code)
+hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *b, uint32_t *out, uint64_t *memory,
+                           size_t room, size_t *count, int *code)
 {
     unsigned k = 0;
 
@@ -98,20 +100,20 @@ hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *
         const process_2 *row = b->rows;
 
         for (unsigned i = 0; i < k && i < b->room; i++)
-            add(row[i].pid, out, room, count);
+            add(row[i].pid, row[i].bytes, out, memory, room, count);
     } else if (hu_nvml_class_of(*code) == HU_NVML_NEVER) {
         const process_1 *row;
 
         *code = fill_v1(n, d->handle, b, &k);
         row = b->rows;
         for (unsigned i = 0; *code == SUCCESS && i < k && i < b->room; i++)
-            add(row[i].pid, out, room, count);
+            add(row[i].pid, row[i].bytes, out, memory, room, count);
     }
     if (*code == SUCCESS && fill_v2(n->served_v2, d->handle, b, &k) == SUCCESS) {
         const process_2 *row = b->rows;
 
         for (unsigned i = 0; i < k && i < b->room; i++)
-            add(row[i].pid, out, room, count);
+            add(row[i].pid, row[i].bytes, out, memory, room, count);
     }
     return hu_nvml_class_of(*code);
 }
@@ -122,7 +124,7 @@ size_t hu_nvml_processes(hu_nvml *n, const hu_nvml_device *d, uint32_t out[HU_NV
     size_t         count = 0;
     int            code;
 
-    if (hu_nvml_list(n, d, &b, out, HU_NVML_PIDS, &count, &code) != HU_NVML_OK)
+    if (hu_nvml_list(n, d, &b, out, NULL, HU_NVML_PIDS, &count, &code) != HU_NVML_OK)
         count = 0;
     free(b.rows);
     return count < HU_NVML_PIDS ? count : HU_NVML_PIDS;

@@ -30,7 +30,8 @@ typedef struct {
     double        joules;     /* of its energy counter, of the last medium look; 0: not known, or it is a part */
     uint32_t      n_pids;     /* processes that use it, in this PID namespace */
     uint32_t      pid[HU_BOARD_PIDS];
-    double        pid_busy[HU_BOARD_PIDS]; /* of each process; less than 0: not known */
+    double        pid_busy[HU_BOARD_PIDS];   /* of each process; less than 0: not known */
+    double        pid_memory[HU_BOARD_PIDS]; /* bytes of the slow group's last look; less than 0: not known */
 } hu_board_gpu;
 
 typedef struct {

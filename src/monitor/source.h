@@ -16,16 +16,16 @@ typedef enum { HU_SAMPLER_GPU, HU_SAMPLER_HOST, HU_SAMPLER_JOBS, HU_SAMPLER_LIVE
 
 /* What sources are told; all of it outlives them. */
 typedef struct {
-    const char   *root;          /* in front of /proc, /sys and /var: "" but in tests */
-    const char   *library;       /* of NVML; NULL: the system's, and only where a driver is loaded */
-    const char   *scenario;      /* of --demo; NULL: what is really there */
-    const char   *kubelet;       /* socket of its pod-resources service; NULL: the usual place */
-    const char   *job_socket;    /* to which running jobs send; "off": none; NULL: the usual place */
-    const char   *job_dir;       /* files by GPU that hold job ids, as dcgm-exporter reads them; NULL: the usual place */
-    bool          no_users;      /* --no-user-labels: neither users nor job names */
-    int64_t       period_ns;     /* of the fast group */
-    int           medium_factor; /* periods between two looks at counters; 0: HU_MEDIUM_FACTOR */
-    hu_gpu_board *board;         /* shared by all samplers; the gpu sampler writes it */
+    const char   *root;       /* in front of /proc, /sys and /var: "" but in tests */
+    const char   *library;    /* of NVML; NULL: the system's, and only where a driver is loaded */
+    const char   *scenario;   /* of --demo; NULL: what is really there */
+    const char   *kubelet;    /* socket of its pod-resources service; NULL: the usual place */
+    const char   *job_socket; /* to which running jobs send; "off": none; NULL: the usual place */
+    const char   *job_dir;    /* files by GPU that hold job ids, as dcgm-exporter reads them; NULL: the usual place */
+    bool          no_users;   /* --no-user-labels: neither users nor job names */
+    int64_t       period_ns;  /* of the fast group */
+    int           medium_factor, slow_factor; /* periods between two looks of these groups; 0: HU_MEDIUM_FACTOR … */
+    hu_gpu_board *board;                      /* shared by all samplers; the gpu sampler writes it */
 } hu_source_options;
 
 typedef struct {

@@ -51,8 +51,9 @@ size_t hu_sources_count(void)
 int64_t hu_source_period_ns(const hu_source_options *options, hu_sample_group group)
 {
     const int medium = options->medium_factor ? options->medium_factor : HU_MEDIUM_FACTOR;
+    const int slow = options->slow_factor ? options->slow_factor : HU_SLOW_FACTOR;
 
-    return options->period_ns * (group == HU_SAMPLE_FAST ? 1 : group == HU_SAMPLE_MEDIUM ? medium : HU_SLOW_FACTOR);
+    return options->period_ns * (group == HU_SAMPLE_FAST ? 1 : group == HU_SAMPLE_MEDIUM ? medium : slow);
 }
 
 bool hu_source_is_asked(const hu_source *s, const hu_source_options *options)

@@ -87,6 +87,11 @@ const hu_top_table hu_top_tables[HU_TOP_TABLES] = {
     [HU_TOP_PROCESSES] = {"processes", "Processes", hu_top_columns_processes, "cpu", "no process is known here"},
 };
 
+bool hu_top_column_is_shown(const hu_top_column *c, const hu_top_model *m)
+{
+    return c->shown == HU_SHOWN || (c->shown == HU_SHOWN_FOR_NODES ? m->n_nodes > 1 : m->n_gpus > 0);
+}
+
 size_t hu_top_rows_count(const hu_top_model *m, hu_top_table_id t)
 {
     const size_t n[HU_TOP_TABLES] = {m->n_nodes, m->n_gpus, m->n_jobs, m->n_ranks, m->n_processes};

@@ -11,14 +11,17 @@ enum { HU_TOP_CELL = 2 * HU_TOP_COMMAND };
 
 typedef enum { HU_TOP_NODES, HU_TOP_GPUS, HU_TOP_JOBS, HU_TOP_RANKS, HU_TOP_PROCESSES, HU_TOP_TABLES } hu_top_table_id;
 
+/* Where a column says something. */
+typedef enum { HU_SHOWN, HU_SHOWN_FOR_NODES, HU_SHOWN_FOR_GPUS } hu_top_shown; /* always; several nodes; there is a GPU */
+
 typedef struct {
-    const char *key; /* of --sort */
-    const char *heading;
-    int         width;   /* characters; the last column that is shown on the left side takes what is over */
-    bool        is_left; /* aligned there: words */
-    bool        is_node; /* shown only where there are several nodes */
-    char        letter;  /* that sorts by it; '\0': none */
-    int         rank;    /* where there is no room, columns of high ranks go first */
+    const char  *key; /* of --sort */
+    const char  *heading;
+    int          width;   /* characters; the last column that is shown on the left side takes what is over */
+    bool         is_left; /* aligned there: words */
+    hu_top_shown shown;
+    char         letter; /* that sorts by it; '\0': none */
+    int          rank;   /* where there is no room, columns of high ranks go first */
     void (*text)(const void *row, char out[HU_TOP_CELL]);
     double (*number)(const void *row);    /* to sort by; NULL: the text */
     hu_top_tone (*tone)(const void *row); /* NULL: the row's */
@@ -33,6 +36,9 @@ typedef struct {
 } hu_top_table;
 
 extern const hu_top_table hu_top_tables[HU_TOP_TABLES];
+
+/* Is the column shown for what there is? */
+bool hu_top_column_is_shown(const hu_top_column *c, const hu_top_model *m);
 
 /* The rows of a table: how many, and the one of a number. */
 size_t      hu_top_rows_count(const hu_top_model *m, hu_top_table_id t);

@@ -152,12 +152,25 @@ static void clock_text(const void *row, char out[HU_TOP_CELL])
     whole(out, GPU->clock / MEGA);
 }
 
+/* A cell is narrow: "hw thermal slowdown". */
+static void shorten(char *text, const char *word, const char *shorter)
+{
+    const size_t n = strlen(word), k = strlen(shorter);
+
+    for (char *at; (at = strstr(text, word)) != NULL;) {
+        memcpy(at, shorter, k);
+        memmove(at + k, at + n, strlen(at + n) + 1);
+    }
+}
+
 static void limit(const void *row, char out[HU_TOP_CELL])
 {
     if (GPU->up == 0)
         snprintf(out, HU_TOP_CELL, "lost");
     else
         snprintf(out, HU_TOP_CELL, "%s", GPU->limit[0] ? GPU->limit : GPU->has_reasons ? "" : "–");
+    shorten(out, "hardware ", "hw ");
+    shorten(out, "software ", "sw ");
 }
 
 static hu_top_tone limit_tone(const void *row)
@@ -187,23 +200,23 @@ static void user(const void *row, char out[HU_TOP_CELL])
 
 /* clang-format off */
 const hu_top_column hu_top_columns_gpus[] = {
-    {"node", "NODE", 21, true, true, 0, 0, node, NULL, NULL, "the node that it is in"},
-    {"gpu", "GPU", 4, true, false, 0, 0, gpu, gpu_number, gpu_tone,
+    {"node", "NODE", 21, true, HU_SHOWN_FOR_NODES, 0, 0, node, NULL, NULL, "the node that it is in"},
+    {"gpu", "GPU", 4, true, HU_SHOWN, 0, 0, gpu, gpu_number, gpu_tone,
      "number of the driver's tools; behind a point, the GPU instance of a MIG device"},
-    {"model", "MODEL", 22, true, false, 0, 8, model, NULL, NULL, "product"},
-    {"util", "UTIL%", 5, false, false, 'P', 1, busy, busy_number, busy_tone,
+    {"model", "MODEL", 22, true, HU_SHOWN, 0, 8, model, NULL, NULL, "product"},
+    {"util", "UTIL%", 5, false, HU_SHOWN, 'P', 1, busy, busy_number, busy_tone,
      "share of time in which a kernel ran: a tiny one counts as much as a large one"},
-    {"sm", "SM%", 3, false, false, 0, 3, sm, sm_number, NULL,
+    {"sm", "SM%", 3, false, HU_SHOWN, 0, 3, sm, sm_number, NULL,
      "share of multiprocessors that worked (Hopper and later)"},
-    {"memory", "MEMORY", 11, false, false, 'M', 1, memory, memory_number, memory_tone,
+    {"memory", "MEMORY", 11, false, HU_SHOWN, 'M', 1, memory, memory_number, memory_tone,
      "device memory in use, and all of it (K, M, G of 1024)"},
-    {"power", "WATTS", 7, false, false, 0, 3, power, power_number, NULL, "power of the board, and its limit"},
-    {"temperature", "°C", 3, false, false, 'T', 4, temperature, temperature_number, temperature_tone,
-     "temperature of the core"},
-    {"clock", "MHZ", 4, false, false, 0, 5, clock_text, clock_number, NULL, "clock of the multiprocessors"},
-    {"job", "JOB", 8, true, false, 0, 2, job, NULL, NULL, "the job that has it; +N: and N more"},
-    {"user", "USER", 8, true, false, 0, 2, user, NULL, NULL, "whose job that is; free: nobody has it"},
-    {"limit", "SLOWED BY", 9, true, false, 0, 2, limit, NULL, limit_tone,
+    {"power", "WATTS", 7, false, HU_SHOWN, 0, 3, power, power_number, NULL, "power of the board, and its limit"},
+    {"temperature", "TEMP", 4, false, HU_SHOWN, 'T', 4, temperature, temperature_number, temperature_tone,
+     "temperature of the core, in degrees Celsius"},
+    {"clock", "MHz", 4, false, HU_SHOWN, 0, 5, clock_text, clock_number, NULL, "clock of the multiprocessors"},
+    {"job", "JOB", 8, true, HU_SHOWN, 0, 2, job, NULL, NULL, "the job that has it; +N: and N more"},
+    {"user", "USER", 8, true, HU_SHOWN, 0, 2, user, NULL, NULL, "whose job that is; free: nobody has it"},
+    {"limit", "SLOWED BY", 12, true, HU_SHOWN, 0, 2, limit, NULL, limit_tone,
      "what lowers its clock now; nothing is as it should be"},
     {NULL},
 };

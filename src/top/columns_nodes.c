@@ -86,14 +86,14 @@ static void memory(const void *row, char out[HU_TOP_CELL])
 
 /* clang-format off */
 const hu_top_column hu_top_columns_nodes[] = {
-    {"node", "NODE", 24, true, false, 0, 0, name, NULL, NULL, "its address, as it was given"},
-    {"gpus", "GPUS", 5, false, false, 0, 1, gpus, gpus_number, NULL,
+    {"node", "NODE", 24, true, HU_SHOWN, 0, 0, name, NULL, NULL, "its address, as it was given"},
+    {"gpus", "GPUS", 5, false, HU_SHOWN, 0, 1, gpus, gpus_number, NULL,
      "GPUs and MIG devices; a GPU that is divided is its devices"},
-    {"util", "UTIL%", 5, false, false, 'P', 1, busy, busy_number, NULL, "mean utilization of its GPUs"},
-    {"power", "WATTS", 5, false, false, 0, 3, power, power_number, NULL, "power of its GPUs"},
-    {"jobs", "JOBS", 4, false, false, 0, 3, jobs, jobs_number, NULL, "jobs that have its GPUs, or tell of their steps"},
-    {"cpu", "CPU%", 5, false, false, 0, 2, cpu, cpu_number, NULL, "share of its processors that work"},
-    {"memory", "MEM%", 5, false, false, 'M', 2, memory, memory_number, NULL, "memory that is not available"},
-    {"state", "STATE", 16, true, false, 0, 0, state, NULL, state_tone, "whether it answers, and why not"},
+    {"util", "UTIL%", 5, false, HU_SHOWN, 'P', 1, busy, busy_number, NULL, "mean utilization of its GPUs"},
+    {"power", "WATTS", 5, false, HU_SHOWN, 0, 3, power, power_number, NULL, "power of its GPUs"},
+    {"jobs", "JOBS", 4, false, HU_SHOWN, 0, 3, jobs, jobs_number, NULL, "jobs that have its GPUs, or tell of their steps"},
+    {"cpu", "CPU%", 5, false, HU_SHOWN, 0, 2, cpu, cpu_number, NULL, "share of its processors that work"},
+    {"memory", "MEM%", 5, false, HU_SHOWN, 'M', 2, memory, memory_number, NULL, "memory that is not available"},
+    {"state", "STATE", 16, true, HU_SHOWN, 0, 0, state, NULL, state_tone, "whether it answers, and why not"},
     {NULL},
 };

@@ -39,7 +39,7 @@ static void draw_meters(hu_top_canvas *c, int y, const hu_top_node *n)
     int                x;
 
     hu_top_percent(part, n->rates.cpu, 1);
-    snprintf(words, sizeof words, "%s%%", part);
+    snprintf(words, sizeof words, "%s%s", part, isnan(n->rates.cpu) ? "" : "%");
     if (!isnan(h->cpus))
         snprintf(words + strlen(words), sizeof words - strlen(words), " of %.0f", h->cpus);
     x = draw_meter(c, y, 0, "CPU", n->rates.cpu, words);
@@ -81,7 +81,8 @@ static void draw_shortages(hu_top_canvas *c, int y, const hu_top_node *n)
 
     for (int i = 0; i < HU_TOP_PRESSURES; i++) {
         hu_top_percent(number, n->rates.waiting[i], 1);
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %s%%", i ? " " : "", names[i], number);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %s%s", i ? " " : "", names[i], number,
+                 isnan(n->rates.waiting[i]) ? "" : "%");
     }
     x = draw_pair(c, y, 0, "Waits", text, NULL);
     x = draw_rates(c, y, x, "Net/s", "in", n->rates.received, "out", n->rates.sent);

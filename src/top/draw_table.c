@@ -12,11 +12,6 @@ typedef struct {
     int                  x, width;
 } placed;
 
-static bool is_wanted(const hu_top_column *c, const hu_top_model *m)
-{
-    return !c->is_node || m->n_nodes > 1;
-}
-
 /* Columns up to the highest rank at which all of them fit; the last one takes what is over. */
 static int place(const hu_top_table *t, const hu_top_model *m, int width, placed *out)
 {
@@ -26,13 +21,13 @@ static int place(const hu_top_table *t, const hu_top_model *m, int width, placed
         int needed = -GAP;
 
         for (const hu_top_column *c = t->columns; c->key; c++)
-            if (c->rank <= most && is_wanted(c, m))
+            if (c->rank <= most && hu_top_column_is_shown(c, m))
                 needed += c->width + GAP;
         if (needed <= width || most == 0)
             break;
     }
     for (const hu_top_column *c = t->columns; c->key && n < COLUMNS_MOST; c++) {
-        if (c->rank > most || !is_wanted(c, m) || x >= width)
+        if (c->rank > most || !hu_top_column_is_shown(c, m) || x >= width)
             continue;
         out[n++] = (placed){c, x, c->width};
         x += c->width + GAP;

@@ -201,7 +201,7 @@ static void put_row(hu_json_out *j, hu_top_table_id t, const void *row)
 
 void hu_top_json_write(hu_out *out, const hu_top_view *v, const hu_top_model *m)
 {
-    hu_json_out j = {.out = out};
+    hu_json_out j = {.out = out, .is_empty = true, .is_line = true};
     char        text[512];
 
     hu_json_open(&j, NULL, '{');
@@ -217,5 +217,4 @@ void hu_top_json_write(hu_out *out, const hu_top_view *v, const hu_top_model *m)
         hu_json_close(&j, ']');
     }
     hu_json_close(&j, '}');
-    hu_out_text(out, "\n");
 }

@@ -34,7 +34,7 @@ static void next_column(hu_top_view *v, const hu_top_model *m, int by)
     at = o->sort ? (int)(o->sort - all) : -1;
     do {
         at = at + by < -1 ? n - 1 : at + by >= n ? -1 : at + by;
-    } while (at >= 0 && all[at].is_node && m->n_nodes < 2);
+    } while (at >= 0 && !hu_top_column_is_shown(&all[at], m));
     o->sort = at < 0 ? NULL : &all[at];
     o->is_reversed = false;
 }

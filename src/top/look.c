@@ -171,6 +171,16 @@ static bool lowers(const char *reason)
     return true;
 }
 
+/* "hardware slowdown" says no more where a hardware reason of its own stands beside it. */
+static void drop_general(char *limits)
+{
+    static const char general[] = "hardware slowdown, ";
+    const size_t      n = sizeof general - 1;
+
+    if (strncmp(limits, general, n) == 0 && strstr(limits + n, "hardware "))
+        memmove(limits, limits + n, strlen(limits + n) + 1);
+}
+
 static void take_reason(hu_top_look *l, double value, const char *const *label)
 {
     hu_top_gpu *g = gpu_of(l, label[0], label[1], "");
@@ -183,6 +193,7 @@ static void take_reason(hu_top_look *l, double value, const char *const *label)
         return;
     n = strlen(g->limit);
     snprintf(g->limit + n, sizeof g->limit - n, "%s%s", n ? ", " : "", label[2]);
+    drop_general(g->limit);
 }
 
 static void take_job_info(hu_top_look *l, double value, const char *const *label)

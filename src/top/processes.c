@@ -202,6 +202,8 @@ static void put_gpus(const hu_board_state *board, hu_top_process *out)
                 snprintf(out->gpus + n, sizeof out->gpus - n, "%s%d.%d", n ? "," : "", g->index, g->gi);
             else
                 snprintf(out->gpus + n, sizeof out->gpus - n, "%s%d", n ? "," : "", g->index);
+            if (g->pid_memory[j] >= 0)
+                out->gpu_memory = isnan(out->gpu_memory) ? g->pid_memory[j] : out->gpu_memory + g->pid_memory[j];
             if (g->pid_busy[j] >= 0)
                 out->gpu_busy = isnan(out->gpu_busy) ? g->pid_busy[j] : out->gpu_busy + g->pid_busy[j];
         }

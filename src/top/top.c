@@ -199,12 +199,20 @@ static bool has_any_look(const self *s)
     return false;
 }
 
-/* Rates need two looks. */
+/* Rates need two looks, and of this node two samples, which are not made in the same moments. */
+static bool has_enough(const self *s)
+{
+    const hu_top_node *n = &s->model.nodes[0];
+    const bool         lacks_rates = s->model.is_local && n->look && !isnan(n->look->host.cpu_s) && isnan(n->rates.cpu);
+
+    return fewest_looks(s) >= (lacks_rates ? 2 * LOOKS_ONCE : LOOKS_ONCE);
+}
+
 static int print_once(self *s, hu_error *err)
 {
     const int64_t end_ns = hu_top_now_ns() + ONCE_S * INT64_C(1000000000);
 
-    while (fewest_looks(s) < LOOKS_ONCE && hu_top_now_ns() < end_ns && !hu_top_signals_end()) {
+    while (!has_enough(s) && hu_top_now_ns() < end_ns && !hu_top_signals_end()) {
         (void)take(s);
         (void)hu_top_signals_poll(NULL, 0, TURN_MS / 2);
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "top/model.h"
+#include "top/columns.h"
 
 /* Shares below which a cause, an idle GPU or a shortage is not worth the line. */
 #define CAUSE_FROM    .1
@@ -94,7 +94,7 @@ static bool say_idle(const hu_top_model *m, char *out, size_t room)
             most = &m->jobs[i];
     if (!most)
         return false;
-    hu_units_time(time, most->job->idle_s * 1e9);
+    hu_top_duration(time, most->job->idle_s);
     snprintf(out, room, "job %s%s%s has %zu GPU%s and uses none: %s of GPU time lost", most->job->id,
              most->job->user[0] ? " of " : "", most->job->user, most->n_gpus, most->n_gpus == 1 ? "" : "s", time);
     return true;

@@ -304,6 +304,7 @@ static void put_users(hu_board_gpu *row, const hu_nv_users *u)
     row->n_pids = u->n;
     for (uint32_t i = 0; i < u->n; i++) {
         row->pid[i] = u->pid[i];
+        row->pid_memory[i] = u->memory[i] == HU_NVML_NO_BYTES ? -1 : (double)u->memory[i];
         row->pid_busy[i] = u->has_uses ? 0 : -1;
         for (uint32_t k = 0; u->has_uses && k < u->n_uses; k++)
             if (u->use[k].pid == u->pid[i])

@@ -38,6 +38,7 @@ void hu_nv_bus_address(const char *nvml, char out[HU_NV_BUS_TEXT]);
 /* Processes of a GPU or a part of one. */
 typedef struct {
     uint32_t            n, pid[HU_BOARD_PIDS];
+    uint64_t            memory[HU_BOARD_PIDS]; /* of each, when the list was asked for last; HU_NVML_NO_BYTES: not known */
     uint32_t            n_uses;
     bool                has_uses; /* who is not among them used nothing */
     hu_nvml_process_use use[HU_BOARD_PIDS];

@@ -228,8 +228,10 @@ static void add_user(hu_nv_users *u, uint32_t pid)
     for (uint32_t i = 0; i < u->n; i++)
         if (u->pid[i] == pid)
             return;
-    if (u->n < HU_BOARD_PIDS)
+    if (u->n < HU_BOARD_PIDS) {
+        u->memory[u->n] = HU_NVML_NO_BYTES;
         u->pid[u->n++] = pid;
+    }
 }
 
 /* A process that used the GPU, and came after the last list, is added to it. */
@@ -407,7 +409,7 @@ static void look_at_processes(hu_nvidia *s, hu_nv_gpu *g)
     g->users.n = 0;
     if (g->d.is_mig)
         return;
-    class = hu_nvml_list(s->nvml, &g->d, &s->buffer, g->users.pid, HU_BOARD_PIDS, &n, &code);
+    class = hu_nvml_list(s->nvml, &g->d, &s->buffer, g->users.pid, g->users.memory, HU_BOARD_PIDS, &n, &code);
     if (hu_nv_is_lost(s, g, class, code) || class != HU_NVML_OK)
         return;
     g->users.n = n < HU_BOARD_PIDS ? (uint32_t)n : HU_BOARD_PIDS;

@@ -91,7 +91,7 @@ static void put_part(hu_nvidia *s, hu_nv_gpu *g, hu_nv_part *p)
     hu_put(&g->slow, HU_METRIC_GPU_INFO, 1, g->number_text, p->d.uuid, p->gi_text, p->ci_text, g->d.uuid, "nvidia", name,
            g->bus, minor, s->driver, profile);
     p->users.n = 0;
-    class = hu_nvml_list(s->nvml, &p->d, &s->buffer, p->users.pid, HU_BOARD_PIDS, &n, &code);
+    class = hu_nvml_list(s->nvml, &p->d, &s->buffer, p->users.pid, p->users.memory, HU_BOARD_PIDS, &n, &code);
     if (hu_nv_is_lost(s, g, class, code) || class != HU_NVML_OK)
         return;
     p->users.n = n < HU_BOARD_PIDS ? (uint32_t)n : HU_BOARD_PIDS;
