@@ -407,6 +407,11 @@ def main() -> None:
     (HERE / "pods").mkdir(parents=True, exist_ok=True)
     for name, data in pods().items():
         (HERE / "pods" / name).write_bytes(data)
+    (HERE / "top").mkdir(parents=True, exist_ok=True)
+    text = (HERE.parent.parent / "tests/data/top/job.prom").read_bytes()      # fuzz_top.c: width, height, two looks
+    for name, size in (("wide", b"\xc7\x3c"), ("narrow", b"\x50\x18"), ("one", b"\x01\x01")):
+        (HERE / "top" / name).write_bytes(size + text)
+    (HERE / "top/odd").write_bytes(b"\x50\x18" + b'holdup_gpu_up{uuid="\\\\\\"\\n\xff\xc2\x9b",gpu="\xe2\x80\xae"} 1 1700000000\nholdup_host_cpus +Inf\n\nx{} nan\n')
     (HERE / "counters").mkdir(parents=True, exist_ok=True)
     for name, data in counters().items():
         (HERE / "counters" / name).write_bytes(data)
