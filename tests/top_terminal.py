@@ -57,7 +57,8 @@ class Terminal:
 
     def mouse(self, button: int, x: int, y: int) -> None:
         """Counted from 0, in the form of X10 that the terminal's entry has."""
-        self.type("\033[M" + chr(32 + button) + chr(33 + x) + chr(33 + y))
+        for one in (button, 3) if button < 3 else (button,):      # a button is let go again, a wheel is not
+            self.type("\033[M" + chr(32 + one) + chr(33 + x) + chr(33 + y))
 
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))

@@ -319,6 +319,13 @@ static void forget_gone(hu_top_processes *p)
     p->n = kept;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const hu_top_process *x = a, *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 void hu_top_processes_look(hu_top_processes *p, const hu_board_state *board, hu_top_look *l)
 {
     hu_names    names;
@@ -340,4 +347,6 @@ void hu_top_processes_look(hu_top_processes *p, const hu_board_state *board, hu_
             l->is_cut = true;
     }
     forget_gone(p);
+    if (l->n_processes)
+        qsort(l->processes, l->n_processes, sizeof *l->processes, by_number); /* what is equal otherwise stays so */
 }

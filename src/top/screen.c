@@ -7,7 +7,7 @@
 #include "top/screen.h"
 
 #include <curses.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +21,7 @@ enum { CONTROL_Z = 26, CONTROL_L = 12, ESCAPE_MS = 25, RESTORE_ROOM = 256, RUN_M
 
 static struct {
     SCREEN        *screen;
+    FILE          *keys; /* the terminal, opened once more: never waited for in the middle of a sequence */
     bool           has_color;
     struct termios before;
     bool           has_before;
@@ -89,12 +90,31 @@ static void prepare_colors(bool has_color)
         init_pair((short)(PAIRS_FIRST + i), colors[i], -1);
 }
 
+/* ncurses reads the rest of a mouse's sequence with read(2): one that never comes must not hold us up.  The flag is of this
+   open file alone, and not of the one that the shell and others share. */
+static FILE *open_keys(void)
+{
+    const int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    FILE     *file = fd < 0 ? NULL : fdopen(fd, "r+");
+
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
 bool hu_top_screen_open(bool has_color)
 {
     self.has_before = tcgetattr(STDIN_FILENO, &self.before) == 0;
-    self.screen = newterm(NULL, stdout, stdin);
-    if (!self.screen)
+    self.keys = open_keys();
+    if (!self.keys)
         return false;
+    use_env(FALSE); /* $COLUMNS and $LINES of a shell may be of before: the terminal's own size counts */
+    use_tioctl(TRUE);
+    self.screen = newterm(NULL, stdout, self.keys);
+    if (!self.screen) {
+        fclose(self.keys);
+        return false;
+    }
     raw();
     noecho();
     nonl();
@@ -115,6 +135,7 @@ void hu_top_screen_close(void)
         return;
     endwin();
     delscreen(self.screen);
+    fclose(self.keys);
     self.screen = NULL;
     forget_crash();
 }
@@ -247,7 +268,7 @@ static void take_size(void)
 
 bool hu_top_screen_wait(hu_top_view *v, const hu_top_model *m, int ms, bool *has_changed)
 {
-    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd p = {.fd = fileno(self.keys), .events = POLLIN};
     const int     n = hu_top_signals_poll(&p, 1, ms);
 
     *has_changed = hu_top_signals_has_size();
