@@ -122,6 +122,23 @@ class Screens(Case):
     def test_help(self) -> None:
         self.show("help", keys=("3", "h"), shows="Columns: Jobs", height=40)
 
+    def test_help_fits(self) -> None:
+        """No explanation of a column is cut at 80 columns."""
+        terminal = self.top("--root", self.folder(), height=50)
+        terminal.until(lambda s: "q quit" in s, "the screen")
+        for page, title in (("2", "GPUs"), ("3", "Jobs"), ("4", "Ranks"), ("5", "Processes")):
+            terminal.keys(page, "h")
+            screen = terminal.until(lambda s, title=title: f"Columns: {title}" in s, title)
+            self.assertNotIn("…", screen)
+
+    def test_note(self) -> None:
+        """Why something is not known, where nothing graver is to be said and somebody can do something about it."""
+        problem = [series("holdup_monitor_problem", 1, source="nvidia", what=what, fix=fix) for what, fix in (
+            ("no NVIDIA driver is loaded", "nothing, where there are no NVIDIA GPUs"), ("no permission", "run it as root"))]
+        self.assertIn("\nNote  no permission; run it as root\n", plain("--once", Node(self, "".join(problem)).address).stdout)
+        self.assertNotIn("Note", plain("--once", Node(self, problem[0]).address).stdout)
+        self.assertNotIn("Note", plain("--once", Node(self, problem[1] + JOB).address).stdout)
+
     def test_two_nodes(self) -> None:
         silent = socket.create_server(("127.0.0.1", 0))
         while silent.getsockname()[1] < 10000:

@@ -202,10 +202,10 @@ static void user(const void *row, char out[HU_TOP_CELL])
 const hu_top_column hu_top_columns_gpus[] = {
     {"node", "NODE", 21, true, HU_SHOWN_FOR_NODES, 0, 0, node, NULL, NULL, "the node that it is in"},
     {"gpu", "GPU", 4, true, HU_SHOWN, 0, 0, gpu, gpu_number, gpu_tone,
-     "number of the driver's tools; behind a point, the GPU instance of a MIG device"},
+     "number of the driver's tools; .N: GPU instance of a MIG device"},
     {"model", "MODEL", 22, true, HU_SHOWN, 0, 8, model, NULL, NULL, "product"},
     {"util", "UTIL%", 5, false, HU_SHOWN, 'P', 1, busy, busy_number, busy_tone,
-     "share of time in which a kernel ran: a tiny one counts as much as a large one"},
+     "share of time in which a kernel ran, however small"},
     {"sm", "SM%", 3, false, HU_SHOWN, 0, 3, sm, sm_number, NULL,
      "share of multiprocessors that worked (Hopper and later)"},
     {"memory", "MEMORY", 11, false, HU_SHOWN, 'M', 1, memory, memory_number, memory_tone,

@@ -144,11 +144,27 @@ static void draw_all_nodes(hu_top_canvas *c, int y, const hu_top_model *m)
     (void)hu_top_put(c, y, x, c->width - x, HU_TONE_NORMAL, text);
 }
 
+/* What keeps something from being known, where somebody can do something about it. */
+static const hu_top_problem *problem_of(const hu_top_model *m)
+{
+    static const char hopeless[] = "nothing";
+
+    for (size_t i = 0; i < m->n_nodes; i++)
+        for (size_t k = 0; m->nodes[i].look && k < m->nodes[i].look->n_problems; k++) {
+            const hu_top_problem *p = &m->nodes[i].look->problem[k];
+
+            if (strncmp(p->fix, hopeless, sizeof hopeless - 1) != 0 && strcmp(p->source, "demo_gpu") != 0)
+                return p;
+        }
+    return NULL;
+}
+
 int hu_top_draw_header(hu_top_canvas *c, int y, const hu_top_model *m)
 {
-    const hu_top_node *n = &m->nodes[0];
-    char               text[PART];
-    int                x;
+    const hu_top_node    *n = &m->nodes[0];
+    char                  text[2 * PART];
+    const hu_top_problem *problem;
+    int                   x;
 
     if (m->n_nodes > 1) {
         draw_all_nodes(c, y++, m);
@@ -163,6 +179,13 @@ int hu_top_draw_header(hu_top_canvas *c, int y, const hu_top_model *m)
     if (text[0]) {
         x = hu_top_put(c, y, 0, c->width, HU_TONE_BOLD, "Holds ");
         (void)hu_top_put(c, y++, x, c->width - x, HU_TONE_WARN, text);
+        return y;
+    }
+    problem = problem_of(m);
+    if (problem) {
+        x = hu_top_put(c, y, 0, c->width, HU_TONE_BOLD, "Note  ");
+        snprintf(text, sizeof text, "%s; %s", problem->what, problem->fix);
+        (void)hu_top_put(c, y++, x, c->width - x, HU_TONE_DIM, text);
     }
     return y;
 }
