@@ -506,11 +506,20 @@ class Remote(Case):
         node.status = 200
         terminal.until(lambda s: "48213" in s and "no answer" not in s, "its jobs again")
 
+    def test_hostile_names(self) -> None:
+        """Whatever a name holds, a table has only printable characters of one column, and as many lines as rows."""
+        names = ["\x1b]0;title\x07\x1b[2J", "two\\nlines", "\u202eright to left", "\u6f22\u5b57", "e\u0301", "\x9b31m", "x" * 5000, 'quote \\" and \\\\']
+        text = "".join(f'holdup_job_info{{uuid="G{i}",gpu="{i}",scheduler="s",job_id="j{i}",user="{n}",job_name="{n}"}} 1\n' for i, n in enumerate(names))
+        done = plain("--once", "--page", "jobs", Node(self, text).address, env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "200"})
+        rows = [line for line in done.stdout.split("\n") if line.startswith("j")]
+        self.assertEqual(len(rows), len(names))
+        self.assertTrue(all(c == "\n" or (c.isprintable() and c not in "\u202e\u0301\u6f22") for c in done.stdout))
+
     def test_many(self) -> None:
         """Limits hold: more of everything than is kept."""
         text = many_gpus(1500) + "".join(series("holdup_job_ranks", 1, scheduler="x", job_id=str(i), step_id="", user="") for i in range(3000))
         got = json.loads(plain("--json", "--once", Node(self, text).address).stdout)
-        self.assertEqual((len(got["gpus"]), len(got["jobs"])), (1024, 2048))
+        self.assertEqual((len(got["gpus"]), len(got["jobs"]), got["nodes"][0]["cut"]), (1024, 2048, True))
 
 
 class Gpus(Case):

@@ -124,7 +124,7 @@ const hu_top_column hu_top_columns_processes[] = {
     {"pid", "PID", 7, false, HU_SHOWN, 0, 0, pid, pid_number, NULL, "its number"},
     {"user", "USER", 9, true, HU_SHOWN, 0, 2, user, NULL, NULL, "whose it is"},
     {"state", "S", 1, true, HU_SHOWN, 0, 3, state, NULL, state_tone,
-     "R runs, S sleeps, D waits for disk or driver, T stopped, Z ended"},
+     "R runs, S sleeps, D waits for I/O, T is stopped, Z has ended"},
     {"cpu", "CPU%", 6, false, HU_SHOWN, 'P', 0, cpu, cpu_number, cpu_tone,
      "processors that it used since the last look; 100 is one"},
     {"memory", "MEM", 5, false, HU_SHOWN, 'M', 1, memory, memory_number, NULL, "resident memory (K, M, G of 1024)"},

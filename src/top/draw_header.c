@@ -175,6 +175,12 @@ int hu_top_draw_header(hu_top_canvas *c, int y, const hu_top_model *m)
             draw_shortages(c, y++, n);
         }
     }
+    for (size_t i = 0; i < m->n_nodes; i++)
+        if (m->nodes[i].look && m->nodes[i].look->is_cut) {
+            snprintf(text, sizeof text, "%s has more than is kept: rows are missing", m->nodes[i].name);
+            (void)hu_top_put(c, y++, 0, c->width, HU_TONE_WARN, text);
+            break;
+        }
     hu_top_model_verdict(m, text, sizeof text);
     if (text[0]) {
         x = hu_top_put(c, y, 0, c->width, HU_TONE_BOLD, "Holds ");

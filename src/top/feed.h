@@ -27,10 +27,8 @@ struct hu_top_feed {
     char                    name[HU_TOP_NAME]; /* of the node */
     pthread_t               thread;
     pthread_mutex_t         lock;
-    pthread_cond_t          turned; /* something of the below changed */
-    hu_top_look            *fresh;  /* not taken yet */
+    hu_top_look            *fresh; /* not taken yet */
     char                    state[HU_TOP_STATE];
-    bool                    has_ended;
     _Atomic bool            must_end, wants_processes, is_now;
     _Atomic int64_t         interval_ns;
     void                   *own; /* of the kind */

@@ -41,11 +41,12 @@ static void put_flag(hu_json_out *j, const char *key, double value)
 
 static void put_node(hu_json_out *j, const hu_top_node *n)
 {
-    static const hu_top_host  none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, NAN, NAN, NAN, NAN, NAN, NAN};
     static const hu_top_rates still = {NAN, {NAN, NAN, NAN}, NAN, NAN, NAN, NAN};
+    hu_top_host               none;
     const hu_top_host        *h = n->look ? &n->look->host : &none;
     const hu_top_rates       *r = n->look ? &n->rates : &still;
 
+    hu_top_host_clear(&none);
     hu_json_open(j, NULL, '{');
     put_text(j, "node", n->name);
     hu_json_bool(j, "answers", n->look != NULL && !n->state[0]);
@@ -62,6 +63,7 @@ static void put_node(hu_json_out *j, const hu_top_node *n)
     put_number(j, "network_transmit_bytes_per_second", r->sent);
     put_number(j, "disk_read_bytes_per_second", r->read);
     put_number(j, "disk_written_bytes_per_second", r->written);
+    hu_json_bool(j, "cut", n->look && n->look->is_cut);
     hu_json_open(j, "problems", '[');
     for (size_t i = 0; n->look && i < n->look->n_problems; i++) {
         hu_json_open(j, NULL, '{');

@@ -12,14 +12,18 @@
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+void hu_top_host_clear(hu_top_host *h)
+{
+    for (size_t i = 0; i < sizeof *h / sizeof(double); i++)
+        ((double *)h)[i] = NAN;
+}
+
 hu_top_look *hu_top_look_new(void)
 {
     hu_top_look *l = calloc(1, sizeof *l);
 
-    if (!l)
-        return NULL;
-    for (size_t i = 0; i < sizeof l->host / sizeof(double); i++)
-        ((double *)&l->host)[i] = NAN;
+    if (l)
+        hu_top_host_clear(&l->host);
     return l;
 }
 
@@ -84,7 +88,7 @@ static hu_top_gpu *gpu_of(hu_top_look *l, const char *uuid, const char *number, 
     if (!g)
         return NULL;
     g->up = g->allocated = g->busy = g->sm_active = g->memory_used = g->memory_total = g->power = g->power_limit = NAN;
-    g->temperature = g->clock = g->clock_max = g->processes = NAN;
+    g->temperature = g->clock = NAN;
     set_text(g->uuid, sizeof g->uuid, uuid);
     set_text(g->gpu, sizeof g->gpu, number);
     set_text(g->gi, sizeof g->gi, gi);
@@ -102,7 +106,7 @@ static hu_top_job *job_of(hu_top_look *l, const char *scheduler, const char *id,
         j = add(l, (void **)&l->jobs, &l->n_jobs, &l->jobs_room, HU_TOP_JOBS_MOST, sizeof *j);
         if (!j)
             return NULL;
-        j->world = j->idle_s = j->gpu_processes = j->ranks_sending = j->ranks_lost = NAN;
+        j->world = j->idle_s = j->ranks_sending = j->ranks_lost = NAN;
         set_text(j->scheduler, sizeof j->scheduler, scheduler);
         set_text(j->id, sizeof j->id, id);
     }
@@ -132,7 +136,7 @@ static hu_top_rank *rank_of(hu_top_look *l, const char *const *label)
     set_text(r->step_id, sizeof r->step_id, label[2]);
     set_text(r->rank, sizeof r->rank, label[4]);
     set_text(r->pid, sizeof r->pid, label[5]);
-    r->world = r->up = r->step_number = r->last_step_at = r->samples = r->tokens = r->checkpoints = NAN;
+    r->world = r->up = r->step_number = r->last_step_at = r->samples = r->tokens = NAN;
     r->step_s = r->steps = NAN;
     for (int i = 0; i < HU_LIVE_CAUSE_COUNT; i++)
         r->cause_s[i] = NAN;
@@ -226,14 +230,6 @@ static void take_idle(hu_top_look *l, double value, const char *const *label)
         add_to(&j->idle_s, value);
 }
 
-static void take_gpu_processes(hu_top_look *l, double value, const char *const *label)
-{
-    hu_top_job *j = label[1][0] ? job_of(l, label[0], label[1], label[2]) : NULL;
-
-    if (j)
-        add_to(&j->gpu_processes, value);
-}
-
 static void take_holdup(hu_top_look *l, double value, const char *const *label)
 {
     hu_top_job *j = job_of(l, label[0], label[1], label[3]);
@@ -310,12 +306,6 @@ static void take_pressure(hu_top_look *l, double value, const char *const *label
             l->host.waiting_s[i] = value;
 }
 
-static void take_expected(hu_top_look *l, double value, const char *const *label)
-{
-    (void)label;
-    add_to(&l->host.gpus_expected, value);
-}
-
 static void take_problem(hu_top_look *l, double value, const char *const *label)
 {
     hu_top_problem *p = &l->problem[l->n_problems];
@@ -375,12 +365,9 @@ static const row rows[] = {
     GPU("power_limit_watts", power_limit),
     GPU("temperature_celsius", temperature),
     GPU("sm_clock_hertz", clock),
-    GPU("sm_clock_max_hertz", clock_max),
-    GPU("processes", processes),
     TAKE("holdup_gpu_clock_event_reason", "uuid,gpu,reason", take_reason),
     TAKE("holdup_job_info", "uuid,gpu,scheduler,job_id,user,job_name,world,k8s_pod,pod_uid", take_job_info),
     TAKE("holdup_gpu_allocated_idle_seconds_total", "scheduler,job_id,user", take_idle),
-    TAKE("holdup_job_gpu_processes", "scheduler,job_id,user", take_gpu_processes),
     TAKE("holdup_job_holdup", JOB_KEYS ",cause", take_holdup),
     TAKE("holdup_job_ranks", JOB_KEYS, take_rank_count),
     TAKE("holdup_job_ranks_lost_total", JOB_KEYS, take_lost),
@@ -391,18 +378,14 @@ static const row rows[] = {
     RANK("last_step_timestamp_seconds", last_step_at),
     RANK("samples_total", samples),
     RANK("tokens_total", tokens),
-    RANK("checkpoints_total", checkpoints),
     RANK("step_duration_seconds_sum", step_s),
     RANK("step_duration_seconds_count", steps),
-    TAKE("holdup_gpus_expected", "", take_expected),
     TAKE("holdup_host_cpu_seconds_total", "mode", take_cpu),
     HOST("boot_time_seconds", boot_at),
     HOST("cpus", cpus),
     HOST("load1", load1),
     HOST("memory_total_bytes", memory_total),
     HOST("memory_available_bytes", memory_available),
-    HOST("swap_total_bytes", swap_total),
-    HOST("swap_free_bytes", swap_free),
     TAKE("holdup_host_pressure_waiting_seconds_total", "resource", take_pressure),
     HOSTS("network_receive_bytes_total", received),
     HOSTS("network_transmit_bytes_total", sent),

@@ -32,19 +32,18 @@ typedef enum { HU_TOP_CPU, HU_TOP_MEMORY, HU_TOP_IO, HU_TOP_PRESSURES } hu_top_p
 /* Counters are totals; hu_top_rates makes shares and rates of two looks. */
 typedef struct {
     double cpus, load1, cpu_busy_s, cpu_s;
-    double memory_total, memory_available, swap_total, swap_free;
+    double memory_total, memory_available;
     double waiting_s[HU_TOP_PRESSURES];
     double received, sent; /* of networks, InfiniBand included */
     double read, written;  /* of disks */
     double boot_at;        /* Unix time */
-    double gpus_expected;  /* on the PCI bus */
 } hu_top_host;
 
 /* A GPU or a MIG device. */
 typedef struct {
     char   uuid[HU_TOP_TEXT], gpu[HU_TOP_WORD], gi[HU_TOP_WORD], parent[HU_TOP_TEXT], model[HU_TOP_TEXT];
     double up, allocated;
-    double busy, sm_active, memory_used, memory_total, power, power_limit, temperature, clock, clock_max, processes;
+    double busy, sm_active, memory_used, memory_total, power, power_limit, temperature, clock;
     char   limit[HU_TOP_TEXT]; /* what lowers the clock of work; several with commas */
     bool   has_reasons;
 } hu_top_gpu;
@@ -58,7 +57,7 @@ typedef struct {
 typedef struct {
     char         scheduler[HU_TOP_WORD], id[HU_TOP_TEXT]; /* who it is; a pod's id is its uid */
     char         user[HU_TOP_TEXT], name[HU_TOP_TEXT];
-    double       world, idle_s, gpu_processes, ranks_sending, ranks_lost;
+    double       world, idle_s, ranks_sending, ranks_lost;
     hu_top_share share[HU_TOP_SHARES_MOST];
     size_t       n_shares;
 } hu_top_job;
@@ -72,7 +71,7 @@ typedef struct {
 typedef struct {
     uint32_t job;
     char     step_id[HU_TOP_WORD], rank[HU_TOP_WORD], pid[HU_TOP_WORD], name[HU_TOP_TEXT];
-    double   world, up, step_number, last_step_at, samples, tokens, checkpoints;
+    double   world, up, step_number, last_step_at, samples, tokens;
     double   cause_s[HU_LIVE_CAUSE_COUNT];
     double   step_s, steps;
 } hu_top_rank;
@@ -109,6 +108,9 @@ typedef struct {
     bool            has_processes; /* they were looked at */
     bool            is_cut;        /* a limit or memory ended something */
 } hu_top_look;
+
+/* All of it not known. */
+void hu_top_host_clear(hu_top_host *h);
 
 /* NULL: no memory. */
 hu_top_look *hu_top_look_new(void);

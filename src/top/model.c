@@ -87,7 +87,7 @@ static void sum_up(hu_top_node *n)
     double             busy = 0;
     size_t             with_busy = 0;
 
-    n->n_gpus = n->n_lost = 0;
+    n->n_gpus = 0;
     n->busy = n->power = NAN;
     n->n_jobs = l->n_jobs;
     for (size_t i = 0; i < l->n_gpus; i++) {
@@ -104,8 +104,6 @@ static void sum_up(hu_top_node *n)
     }
     if (with_busy)
         n->busy = busy / (double)with_busy;
-    for (size_t i = 0; i < l->n_ranks; i++)
-        n->n_lost += l->ranks[i].up == 0;
 }
 
 static double memory_share(const hu_top_host *h)

@@ -58,8 +58,8 @@ struct hu_top_node {
     char                name[HU_TOP_NAME], state[HU_TOP_STATE];
     hu_top_look        *look; /* NULL: nothing is known now */
     hu_top_rates        rates;
-    size_t              n_gpus, n_jobs, n_lost; /* GPUs that count (no GPU that is divided), jobs, ranks that were lost */
-    double              busy, power;            /* mean and sum over its GPUs */
+    size_t              n_gpus, n_jobs; /* GPUs that count (no GPU that is divided), jobs */
+    double              busy, power;    /* mean and sum over its GPUs */
     hu_top_history      cpu, memory;
     struct hu_top_past *past; /* of the model */
 };

@@ -2,7 +2,6 @@
  * top.c - the loop: feeds fill the model, the view orders it, and a screen, tables or lines show it. */
 #include "top/top.h"
 
-#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -26,7 +25,6 @@ typedef struct {
     hu_top_model          model;
     hu_top_view           view;
     hu_top_canvas         canvas;
-    bool                  has_plain_end; /* the screen could not be had */
 } self;
 
 bool hu_top_has_column(const char *key)
