@@ -20,8 +20,8 @@ enum { HU_NVML_PROCESSES_MOST = 4096 };
 
 /*
  * Processes that compute on it, those of MPS among them, each once; at most `room` of them go to `out`, and *n says how many
- * there are.  `memory` (NULL: nobody wants it) gets the device memory of each in bytes, HU_NVML_NO_BYTES where the driver does
- * not tell.  The list may grow between two calls: it is asked again with more room.
+ * there are.  `memory` (NULL: nobody wants it) gets the device memory of each in bytes, HU_NVML_NO_BYTES where it is
+ * not told.  The list may grow between two calls: it is asked again with more room.
  */
 hu_nvml_class hu_nvml_list(hu_nvml *n, const hu_nvml_device *d, hu_nvml_buffer *buffer, uint32_t *out, uint64_t *memory,
                            size_t room, size_t *count, int *code);

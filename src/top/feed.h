@@ -40,7 +40,7 @@ hu_top_feed *hu_top_feed_local(const hu_source_options *how, int64_t interval_ns
 /* A monitor on HOST[:PORT], by HTTP.  NULL with a reason in err. */
 hu_top_feed *hu_top_feed_http(const char *address, int64_t interval_ns, hu_error *err);
 
-/* The last look, which the caller owns then; NULL: none since.  `state` says what is wrong with the node now, "": nothing. */
+/* The last look, which the caller owns then; NULL: none since.  `state`: what is wrong with the node now, "": nothing. */
 hu_top_look *hu_top_feed_take(hu_top_feed *f, char state[HU_TOP_STATE]);
 
 void hu_top_feed_set(hu_top_feed *f, int64_t interval_ns, bool wants_processes);

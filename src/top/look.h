@@ -124,7 +124,7 @@ const char *hu_top_series_keys(size_t series); /* comma between */
 /* The series of that name; hu_top_series_count(): there is none. */
 size_t hu_top_series_find(const char *name, size_t n);
 
-/* One value; `labels` are those of the series' keys, in their order, "" where there is none.  What is no number is left out. */
+/* One value; `labels` are those of the series' keys, in order, "" where there is none.  What is no number is left out. */
 void hu_top_look_put(hu_top_look *l, size_t series, double value, const char *const *labels);
 
 /* A cleared process at the end; NULL: there are too many. */

@@ -80,8 +80,8 @@ bool hu_top_model_init(hu_top_model *m, size_t n_nodes);
 void hu_top_model_free(hu_top_model *m);
 
 /*
- * Takes over a look of a node (NULL: there was none since) and what is wrong with it.  A node that is silent for `patience_s`
- * has no rows any more.  Call hu_top_model_rows after the last node.
+ * Takes over a look of a node (NULL: there was none since) and what is wrong with it.  A node that is silent for
+ * `patience_s` has no rows any more.  Call hu_top_model_rows after the last node.
  */
 void hu_top_model_take(hu_top_model *m, size_t node, hu_top_look *look, const char *state, double patience_s);
 bool hu_top_model_rows(hu_top_model *m);
