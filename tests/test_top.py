@@ -464,6 +464,13 @@ class Remote(Case):
         self.assertAlmostEqual(rank["shares"]["data-loading"], 8 / 9, places=6)
         self.assertIsNone(rank["shares"]["communication"])
 
+    def test_lost(self) -> None:
+        text = JOB.replace('rank="3"} 1\nholdup_job_cause', 'rank="3"} 0\nholdup_job_cause')
+        self.assertNotEqual(text, JOB)
+        done = plain("--once", "--page", "ranks", Node(self, text).address)
+        self.assertIn("\nHolds rank 3 of job 48213 died or is stopped\n", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^48213\.0 +3 lost ")
+
     def test_refused(self) -> None:
         for text, status, says in ((JOB, 401, "wants a password"), (JOB, 500, "HTTP status 500"), ("<html>\n", 200, "line 1 of its answer is no series")):
             done = plain("--once", Node(self, text, status).address)

@@ -70,7 +70,7 @@ static int parse_sort(void *field, const char *text, hu_error *err)
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
-    {"page", 'p', HU_OPTION_CHOICE, "PAGE", "begin with this page: overview, gpus, jobs, ranks or processes", AT(page),
+    {"page", 0, HU_OPTION_CHOICE, "PAGE", "begin with this page: overview, gpus, jobs, ranks or processes", AT(page),
      .choices = hu_top_pages, .heading = "show"},
     {"sort", 0, HU_OPTION_SPECIAL, "COLUMN", "sort by this column, in all tables that have it", AT(sort),
      .parse = parse_sort, .words = column_words, .heading = "show"},

@@ -129,7 +129,7 @@ static void last(const void *row, char out[HU_TOP_CELL])
 
 static void state(const void *row, char out[HU_TOP_CELL])
 {
-    snprintf(out, HU_TOP_CELL, "%s", RANK->up == 0 ? "gone" : PACE && PACE->is_late ? "late" : isnan(RANK->up) ? "–" : "up");
+    snprintf(out, HU_TOP_CELL, "%s", RANK->up == 0 ? "lost" : PACE && PACE->is_late ? "late" : isnan(RANK->up) ? "–" : "up");
 }
 
 static hu_top_tone state_tone(const void *row)
@@ -149,7 +149,7 @@ const hu_top_column hu_top_columns_ranks[] = {
     {"rank", "RANK", 4, false, HU_SHOWN, 0, 0, rank, rank_number, rank_tone, "its rank"},
     {"pid", "PID", 7, false, HU_SHOWN, 0, 7, pid, pid_number, NULL, "its process, where several have one rank"},
     {"state", "STATE", 5, true, HU_SHOWN, 0, 0, state, NULL, state_tone,
-     "late: the job's others wait for it; gone: it sends no more"},
+     "late: the job's others wait for it; lost: it died or is stopped"},
     {"step", "STEP", 7, false, HU_SHOWN, 0, 1, step, step_number, NULL, "number of the step that runs"},
     {"time", "TIME", 8, false, HU_SHOWN, 'T', 0, time_text, time_number, NULL,
      "mean of the steps of the last seconds; the shares are of it"},

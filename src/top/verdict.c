@@ -20,8 +20,7 @@ static bool say_lost(const hu_top_model *m, char *out, size_t room)
 {
     for (size_t i = 0; i < m->n_ranks; i++)
         if (m->ranks[i].rank->up == 0) {
-            snprintf(out, room, "rank %s of job %s is gone (pid %s)", m->ranks[i].rank->rank, m->ranks[i].job->id,
-                     m->ranks[i].rank->pid);
+            snprintf(out, room, "rank %s of job %s died or is stopped", m->ranks[i].rank->rank, m->ranks[i].job->id);
             return true;
         }
     for (size_t i = 0; i < m->n_gpus; i++)
