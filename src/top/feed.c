@@ -2,7 +2,6 @@
  * feed.c - the thread of a feed, and the look that it hands over. */
 #include "top/feed.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -120,18 +119,23 @@ void hu_top_feed_set(hu_top_feed *f, int64_t interval_ns, bool wants_processes)
         atomic_store(&f->is_now, true);
 }
 
-void hu_top_feed_close(hu_top_feed *f)
+static void give_back(hu_top_feed *f, const struct timespec *until)
 {
-    struct timespec until;
-
-    if (!f)
-        return;
-    atomic_store(&f->must_end, true);
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += END_S;
-    if (pthread_timedjoin_np(f->thread, NULL, &until) != 0)
+    if (pthread_timedjoin_np(f->thread, NULL, until) != 0)
         return;
     hu_top_look_free(f->fresh);
     pthread_mutex_destroy(&f->lock);
     free(f);
+}
+
+void hu_top_feeds_close(hu_top_feed *const *feeds, size_t n)
+{
+    struct timespec until;
+
+    for (size_t i = 0; i < n; i++)
+        atomic_store(&feeds[i]->must_end, true);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_S;
+    for (size_t i = 0; i < n; i++)
+        give_back(feeds[i], &until);
 }

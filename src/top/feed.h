@@ -45,8 +45,8 @@ hu_top_look *hu_top_feed_take(hu_top_feed *f, char state[HU_TOP_STATE]);
 
 void hu_top_feed_set(hu_top_feed *f, int64_t interval_ns, bool wants_processes);
 
-/* Ends it.  One that is stuck in a call of the system is left to the end of the process. */
-void hu_top_feed_close(hu_top_feed *f);
+/* Ends all of them at once.  One that is stuck in a call of the system is left to the end of the process. */
+void hu_top_feeds_close(hu_top_feed *const *feeds, size_t n);
 
 /* ---- for kinds of feeds ---------------------------------------------------------------------------------------------- */
 

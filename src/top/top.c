@@ -60,8 +60,7 @@ static int open_feeds(self *s, hu_error *err)
 
 static void close_all(self *s)
 {
-    for (size_t i = 0; i < s->n; i++)
-        hu_top_feed_close(s->feed[i]);
+    hu_top_feeds_close(s->feed, s->n);
     free(s->feed);
     free(s->looks);
     hu_top_model_free(&s->model);

@@ -98,7 +98,7 @@ static bool sort_rows(hu_top_order *o)
             all[i].number = o->sort->number(o->rows[i]);
         } else {
             o->sort->text(o->rows[i], text);
-            memcpy(all[i].text, text, sizeof all[i].text - 1);
+            snprintf(all[i].text, sizeof all[i].text, "%.*s", HU_TOP_WORD - 1, text);
         }
     }
     qsort_r(all, o->n, sizeof *all, compare, o);
