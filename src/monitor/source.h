@@ -24,7 +24,7 @@ typedef struct {
     const char   *job_dir;    /* files by GPU that hold job ids, as dcgm-exporter reads them; NULL: the usual place */
     bool          no_users;   /* --no-user-labels: neither users nor job names */
     int64_t       period_ns;  /* of the fast group */
-    int           medium_factor, slow_factor; /* periods between two looks of these groups; 0: HU_MEDIUM_FACTOR … */
+    int           medium_factor, slow_factor; /* periods between looks of these groups; 0: as below */
     hu_gpu_board *board;                      /* shared by all samplers; the gpu sampler writes it */
 } hu_source_options;
 
