@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while (t && n >= 4) {
         const size_t     bytes = (size_t)data[0] | (size_t)data[1] << 8, length = bytes < n - 4 ? bytes : n - 4;
         hu_live_sender   sender = {.pid = 1u + data[2] % 8, .uid = data[2] / 8 % 4};
-        hu_live_who      who = {.uid = sender.uid, .session = 3, .owner = {.scheduler = "none", .user = "u"}};
+        hu_live_who      who = {.uid = sender.uid, .group = 3, .owner = {.scheduler = "none", .user = "u"}};
         hu_live_datagram d;
         hu_live_verdict  verdict;
 

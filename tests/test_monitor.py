@@ -52,6 +52,8 @@ class Monitor:
 
     def __init__(self, *arguments: Any, listen: bool = True, prefix: tuple[str, ...] = (), exe: str = EXE, **options: Any) -> None:
         options.setdefault("stderr", subprocess.PIPE)
+        if "--job-socket" not in map(str, arguments) and "env" not in options:   # the usual one can be had by one monitor at a time
+            arguments = (*arguments, "--job-socket", "off")
         self.process = subprocess.Popen([*prefix, exe, "monitor", *(["--listen", "127.0.0.1:0"] if listen else []), *map(str, arguments)],
                                         text=True, **options)
         self.said: list[str] = []

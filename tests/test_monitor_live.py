@@ -162,7 +162,7 @@ class Values(Case):
         p = self.process(job_id="")
         p.step(0.1)
         s.send(p)
-        m.wait(f'holdup_job_ranks{{scheduler="none",job_id="pid-{os.getsid(p.pid)}",user="{user()}"}}', 1)
+        m.wait(f'holdup_job_ranks{{scheduler="none",job_id="pid-{os.getpgid(p.pid)}",user="{user()}"}}', 1)
 
     def test_the_schedulers_name_of_a_job_goes_before_its_own(self) -> None:
         m, s = self.monitor(), self.sender()

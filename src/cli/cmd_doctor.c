@@ -276,7 +276,7 @@ const hu_command hu_command_doctor = {
                 "  srun -N 64 sh -c 'holdup doctor --json >all/$(hostname).json'\n"
                 "  holdup doctor --compare all/        which node is not like the others\n"
                 "  holdup doctor --bundle node.tar.gz  what was read, for others to look at\n"
-                "  mpirun -n 16 holdup doctor --collectives\n",
+                "  mpirun -n 16 holdup doctor --collectives",
     .wants = "reports of nodes",
     .example = "holdup doctor --compare node1.json node2.json",
     .words = HU_WORDS_PATHS,

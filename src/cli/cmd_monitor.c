@@ -337,7 +337,7 @@ const hu_command hu_command_monitor = {
                 "  holdup monitor --listen :9878 --web-config web.yml\n"
                 "                                      for others, with TLS and passwords\n"
                 "  holdup monitor --once               print what it would serve now\n"
-                "  holdup monitor --demo=throttled     the same of eight invented GPUs\n",
+                "  holdup monitor --demo=throttled     the same of eight invented GPUs",
     .most = -1,
     .needs = HU_NEEDS_LONGER_LIFE,
     .shared = HU_SHARED_JSON | HU_SHARED_QUIET,

@@ -121,6 +121,7 @@ static int run(hu_cli_call *call)
 {
     const options          *o = call->options;
     const hu_source_options how = {.root = o->root ? o->root : "",
+                                   .job_socket = o->root ? "off" : NULL, /* another machine's processes, or captured ones */
                                    .library = o->library,
                                    .scenario = o->scenario,
                                    .period_ns = o->interval_ns,
@@ -168,7 +169,7 @@ const hu_command hu_command_top = {
                 "  holdup top node1 node2:9878         other nodes, by `holdup monitor` there\n"
                 "  holdup top --once --page jobs       print one table and exit\n"
                 "  holdup top --json | jq .holds       a line of JSON each second\n"
-                "  holdup top --demo=straggler         eight invented GPUs\n",
+                "  holdup top --demo=straggler         eight invented GPUs",
     .most = 0,
     .shared = HU_SHARED_JSON | HU_SHARED_QUIET | HU_SHARED_COLOR,
     .closer = closer,

@@ -30,6 +30,7 @@ typedef struct {
     hu_top_processes        *processes;
     hu_board_state           board;
     mapping                  map[HU_METRIC_COUNT];
+    size_t                   steps; /* the series that counts them: in a reading it is part of the histogram */
 } local;
 
 static int label_of(hu_metric m, const char *key, size_t n)
@@ -46,6 +47,9 @@ static int label_of(hu_metric m, const char *key, size_t n)
 
 static void map_metrics(local *o)
 {
+    static const char steps[] = "holdup_job_step_duration_seconds_count";
+
+    o->steps = hu_top_series_find(steps, sizeof steps - 1);
     for (int m = 0; m < HU_METRIC_COUNT; m++) {
         mapping    *to = &o->map[m];
         const char *name = hu_metric_rows[m].name, *keys;
@@ -67,6 +71,16 @@ typedef struct {
     hu_top_look *to;
 } taking;
 
+/* How many a histogram has counted. */
+static double count_of(const hu_reading *r)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < r->n_counts; i++)
+        n += hu_reading_count(r, i);
+    return (double)n;
+}
+
 static void take_all(void *context, const hu_held *held, size_t n)
 {
     const taking *t = context;
@@ -84,6 +98,8 @@ static void take_all(void *context, const hu_held *held, size_t n)
                                 ? r.label[map->label[k]]
                                 : "";
             hu_top_look_put(t->to, map->series, r.value, labels);
+            if (r.n_counts)
+                hu_top_look_put(t->to, t->from->steps, count_of(&r), labels);
         }
 }
 

@@ -379,6 +379,7 @@ static const row rows[] = {
     RANK("samples_total", samples),
     RANK("tokens_total", tokens),
     RANK("step_duration_seconds_sum", step_s),
+    RANK("step_duration_seconds", step_s), /* a histogram that was not written as text: its sum */
     RANK("step_duration_seconds_count", steps),
     TAKE("holdup_host_cpu_seconds_total", "mode", take_cpu),
     HOST("boot_time_seconds", boot_at),

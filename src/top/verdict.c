@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * verdict.c - the one line of the header: what holds things up, the gravest first.
  *
- * It repeats what rows show and adds nothing: a process or GPU that is lost, the largest cause of a job's step time that is
- * not its own work, clocks that are held down, GPUs that somebody has and does not use, a node that is short of something.
+ * It repeats what rows show and adds nothing: a process or GPU that is lost, GPUs that somebody has and does not use, the
+ * largest cause of a job's step time that is not its own work, clocks that are held down, a node that is short of something.
  */
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static bool say_pressure(const hu_top_model *m, char *out, size_t room)
 void hu_top_model_verdict(const hu_top_model *m, char *out, size_t room)
 {
     out[0] = '\0';
-    if (say_lost(m, out, room) || say_job(m, out, room) || say_clock(m, out, room) || say_idle(m, out, room))
+    if (say_lost(m, out, room) || say_idle(m, out, room) || say_job(m, out, room) || say_clock(m, out, room))
         return;
     (void)say_pressure(m, out, room);
 }

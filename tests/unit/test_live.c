@@ -406,7 +406,7 @@ static hu_live_state ask(void *context, uint32_t pid, uint64_t began)
 static hu_live_verdict tell(hu_live_table *t, uint32_t sender, int64_t uid, const hu_live_datagram *d, int64_t now_ns)
 {
     const hu_live_sender from = {.pid = sender, .uid = uid};
-    hu_live_who          who = {.pid = d->pid, .uid = 1000, .session = 5};
+    hu_live_who          who = {.pid = d->pid, .uid = 1000, .group = 5};
     hu_live_verdict      verdict;
 
     snprintf(who.owner.scheduler, sizeof who.owner.scheduler, "none");
@@ -580,7 +580,7 @@ static void two_users_are_never_of_one_job(void **state)
     hu_live_table       *t = hu_live_table_new(true, ask, &w); /* without users even names do not tell them apart */
     const hu_live_sender from = {.pid = 50, .uid = 2000};
     hu_live_datagram     a = process(10, 0, 1), b = process(11, 0, 1);
-    hu_live_who          who = {.pid = 11, .uid = 2000, .session = 44, .owner = {.scheduler = "none", .job_id = "mine"}};
+    hu_live_who          who = {.pid = 11, .uid = 2000, .group = 44, .owner = {.scheduler = "none", .job_id = "mine"}};
 
     (void)state;
     tell(t, 10, 1000, &a, S);

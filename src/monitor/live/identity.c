@@ -23,7 +23,7 @@
 
 enum {
     STATE_FIELD = 3,
-    SESSION_FIELD = 6,
+    GROUP_FIELD = 5,
     START_FIELD = 22,
     STATUS_MOST = 8192,
     USERS = 64,
@@ -74,7 +74,7 @@ static int folder_of(const char *root, uint32_t pid)
 
 typedef struct {
     char     state;
-    uint64_t session, start;
+    uint64_t group, start; /* group: of processes */
 } stat_of;
 
 /* Of "PID (NAME) STATE PARENT GROUP SESSION ..."; a name may hold brackets. */
@@ -94,8 +94,8 @@ static bool read_stat(int folder, stat_of *out)
 
         if (field == STATE_FIELD && word.n == 1)
             out->state = word.p[0];
-        if (field == SESSION_FIELD && !hu_parse_u64(word, &out->session))
-            out->session = 0;
+        if (field == GROUP_FIELD && !hu_parse_u64(word, &out->group))
+            out->group = 0;
         if (field == START_FIELD)
             return hu_parse_u64(word, &out->start);
     }
@@ -206,9 +206,9 @@ static bool is_hasty(hu_live_identity *i, const hu_live_sender *sender, int64_t 
     return i->asks[(uint64_t)sender->uid % USERS]++ >= ASKS_A_SECOND;
 }
 
-void hu_live_name_alone(uint64_t session, hu_owner *o)
+void hu_live_name_alone(uint64_t group, hu_owner *o)
 {
-    snprintf(o->job_id, sizeof o->job_id, "pid-%" PRIu64, session);
+    snprintf(o->job_id, sizeof o->job_id, "pid-%" PRIu64, group);
 }
 
 /* What neither a group nor a scheduler's variables name is what the process says, as its user's own job. */
@@ -217,7 +217,7 @@ static void name_by_hand(const hu_live_datagram *d, const status_of *s, hu_owner
     if (!o->job_id[0])
         HU_OWNER_SET(o->job_id, hu_str_of(d->job_id));
     if (!o->job_id[0])
-        hu_live_name_alone(s->stat.session, o);
+        hu_live_name_alone(s->stat.group, o);
     if (!o->step_id[0])
         HU_OWNER_SET(o->step_id, hu_str_of(d->step_id));
 }
@@ -261,7 +261,7 @@ hu_live_verdict hu_live_identify(hu_live_identity *i, const hu_live_sender *send
     if (out->owner.pod_uid[0])
         hu_pod_names(i->root, &out->owner);
     name_by_hand(d, &s, &out->owner);
-    out->session = s.stat.session;
+    out->group = s.stat.group;
     /* half of it was another's if the number was given again meanwhile */
     return hu_live_state_of(i->root, out->pid, d->began) == HU_LIVE_GONE ? HU_LIVE_PROCESS : HU_LIVE_TAKEN;
 }

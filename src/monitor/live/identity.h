@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     uint32_t pid;          /* in our own namespace */
     int64_t  uid;          /* its real user */
-    uint64_t session;      /* of its leader */
+    uint64_t group;        /* of processes: its leader */
     bool     is_own_group; /* a group of the kernel says which job it is in, so that nobody can claim it */
     hu_owner owner;
 } hu_live_who;
@@ -37,8 +37,8 @@ void              hu_live_identity_free(hu_live_identity *i); /* NULL is fine */
 hu_live_verdict hu_live_identify(hu_live_identity *i, const hu_live_sender *sender, const hu_live_datagram *d,
                                  int64_t now_ns, hu_live_who *out);
 
-/* Names a job that nobody has named, or whose name is another user's: after the leader of its session. */
-void hu_live_name_alone(uint64_t session, hu_owner *o);
+/* Names a job that nobody has named, or whose name is another user's: after the leader of its group of processes, which is what a shell starts as one job. */
+void hu_live_name_alone(uint64_t group, hu_owner *o);
 
 typedef enum { HU_LIVE_RUNS, HU_LIVE_STOPPED, HU_LIVE_GONE } hu_live_state;
 

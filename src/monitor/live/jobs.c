@@ -34,7 +34,7 @@ hu_live_job *hu_live_job_find(hu_live_job **jobs, const hu_live_who *who, bool n
         hu_owner_hide(&o);
     for (int tries = 0; (j = named(*jobs, &o)) && j->uid != uid && tries < 2; tries++) {
         snprintf(o.scheduler, sizeof o.scheduler, "none");
-        hu_live_name_alone(tries == 0 ? who->session : who->pid, &o);
+        hu_live_name_alone(tries == 0 ? who->group : who->pid, &o);
     }
     if (j)
         return j->uid == uid ? j : NULL;

@@ -35,7 +35,7 @@ struct hu_live_row {
 
 /*
  * The job of a process, made if it is new.  Two users are never of one job, whatever their processes say: who comes later is
- * named after the session.  NULL: no memory.
+ * named after its group of processes.  NULL: no memory.
  */
 hu_live_job *hu_live_job_find(hu_live_job **jobs, const hu_live_who *who, bool no_users);
 

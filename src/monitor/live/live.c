@@ -142,7 +142,8 @@ static bool live_open(const hu_source_options *options, void **state, hu_reading
         return true;
     }
     if (l->fd < 0 && l->table && l->identity)
-        hu_put_problem(out, "live", why, "end what reads it, or give another one: --job-socket PATH, or off");
+        hu_put_problem(out, "live", why,
+                       "ask that one (holdup top HOST:PORT), end it, or give another: --job-socket PATH, or off");
     give_back(l);
     return false;
 }
