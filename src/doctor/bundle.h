@@ -25,8 +25,8 @@ typedef struct {
 } hu_bundle_sums;
 
 /*
- * Begins one at `path`, which must not exist; `root`: of the tree that is looked at, NULL: this machine.  Everything lives in
- * `arena`.  NULL: *err says why.
+ * Begins one at `path`, which must not exist; `root`: of the tree that is looked at, NULL: this machine.  Everything
+ * lives in `arena`.  NULL: *err says why.
  */
 hu_bundle *hu_bundle_open(const char *path, const char *root, bool keeps_names, hu_arena *arena, hu_error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bundle_names.c - redaction of a bundle: secrets by protocol/redact.h, names by words that this machine and its user go by.
  *
- * A variable is in a bundle only if it is on the list: most others are nobody's business, and any may hold a secret that does
- * not look like one.  Of a mount the options stay and its server goes, of the kernel's log the lines of GPUs and their
- * links stay, of another process's command line the program stays.
+ * A variable is in a bundle only if it is on the list: most others are nobody's business, and any may hold a secret
+ * that does not look like one.  Of a mount the options stay and its server goes, of the kernel's log the lines of GPUs
+ * and their links stay, of another process's command line the program stays.
  */
 #include "doctor/bundle_names.h"
 

@@ -34,7 +34,7 @@ static bool has_variables(hu_doctor *d, const hu_check *check)
     return false;
 }
 
-/* -- settings of NCCL: the environment, then the user's file, then the machine's ---------------------------------------- */
+/* -- settings of NCCL: the environment, then the user's file, then the machine's ------------------------------------ */
 
 typedef struct {
     const char *name, *value, *where;
@@ -232,7 +232,7 @@ static void look_at_nccl(hu_doctor *d, const hu_check *check)
                       "no setting in the environment, NCCL's files of user and machine that slows or stops it");
 }
 
-/* -- of CUDA, PyTorch and Python ------------------------------------------------------------------------------------------ */
+/* -- of CUDA, PyTorch and Python ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char         *name, *value; /* value NULL: anything but 0 and nothing */
@@ -319,7 +319,7 @@ static void look_at_traps(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "no variable for debugging is set");
 }
 
-/* -- proxies -------------------------------------------------------------------------------------------------------------- */
+/* -- proxies -------------------------------------------------------------------------------------------------------- */
 
 static const char *first_set(hu_doctor *d, const char *const *names, const char **name)
 {

@@ -47,7 +47,7 @@ static void say_rest(hu_doctor *d, const hu_check *check, size_t n_said, size_t 
         for (const hu_gpu_fact *g = &(f)->gpu[i]; g; g = NULL) \
             if (g->is_there && g->error <= 0)
 
-/* -- are they all there? ------------------------------------------------------------------------------------------------ */
+/* -- are they all there? -------------------------------------------------------------------------------------------- */
 
 static const hu_gpu_fact *by_bus(const hu_gpu_facts *f, const char *address)
 {
@@ -148,7 +148,7 @@ static void look_at_count(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no GPU is given to this process; %zu on the PCI bus", n_kept);
 }
 
-/* -- are they well? ----------------------------------------------------------------------------------------------------- */
+/* -- are they well? ------------------------------------------------------------------------------------------------- */
 
 static void look_at_recovery(hu_doctor *d, const hu_check *check)
 {
@@ -225,7 +225,7 @@ static void look_at_rows(hu_doctor *d, const hu_check *check)
     say_rest(d, check, n_said, n_known, "no row or page of memory waits to be replaced");
 }
 
-/* -- errors of the kernel's log ------------------------------------------------------------------------------------------ */
+/* -- errors of the kernel's log ------------------------------------------------------------------------------------- */
 
 typedef struct {
     char          bus[HU_XID_BUS];
@@ -324,7 +324,7 @@ static void look_at_xids(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "no XID in /dev/kmsg");
 }
 
-/* -- are they as fast as they were sold? ---------------------------------------------------------------------------------- */
+/* -- are they as fast as they were sold? ---------------------------------------------------------------------------- */
 
 static void look_at_throttle(hu_doctor *d, const hu_check *check)
 {
@@ -481,7 +481,7 @@ static void look_at_bar(hu_doctor *d, const hu_check *check)
     say_rest(d, check, n_said, n_known, "the host can map all of their memory (BAR1)");
 }
 
-/* -- who may use them, and who does --------------------------------------------------------------------------------------- */
+/* -- who may use them, and who does --------------------------------------------------------------------------------- */
 
 static void look_at_mode(hu_doctor *d, const hu_check *check)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check_libraries.c - does the PyTorch that a job would import have code for the GPUs, and which of several libraries is loaded?
+ * check_libraries.c - does the PyTorch that a job would import have code for the GPUs, and which of several libraries is
+ * loaded?
  *
  * A CUDA toolkit makes code for the architectures that it knows: the newest are in the release notes of 11.0 (8.0), 11.1
  * (8.6), 11.8 (8.9, 9.0), 12.8 (10.0, 12.0) and 12.9 (10.3, 12.1); 12.0 gave up 3.x, 13.0 all before 7.5.  Code for x.y runs

@@ -50,7 +50,7 @@ static int64_t number(hu_doctor *d, const char *folder, const char *name)
     return hu_doctor_read_number(d, hu_doctor_format(d, "%s/%s", folder, name), &value) == HU_LOOK_OK ? value : -1;
 }
 
-/* -- PCIe --------------------------------------------------------------------------------------------------------------- */
+/* -- PCIe ----------------------------------------------------------------------------------------------------------- */
 
 /* Lanes that the device and the bridge above it have both; 0 not known. */
 static int64_t most_lanes(hu_doctor *d, const hu_bus_gpu *g)
@@ -167,7 +167,7 @@ static void look_at_errors(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "neither driver nor /sys counts PCIe errors");
 }
 
-/* -- what stands between peers ------------------------------------------------------------------------------------------ */
+/* -- what stands between peers -------------------------------------------------------------------------------------- */
 
 enum {
     EXTENDED = 0x100,
@@ -194,7 +194,8 @@ static bool redirects(hu_str c)
     return false;
 }
 
-/* Of the ports above a GPU, those of switches that redirect; the topmost one is the CPU's own, where redirection is usual. */
+/* Of the ports above a GPU, those of switches that redirect; the topmost one is the CPU's own, where redirection is
+   usual. */
 static size_t redirecting_ports(hu_doctor *d, const hu_bus_gpu *g, const char **first, bool *needs_root)
 {
     const char  *hops[HU_PCI_HOPS];
@@ -324,7 +325,7 @@ static void look_at_peers(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "GPUs can read each other's memory (%zu pairs)", n_pairs);
 }
 
-/* -- NVLink ------------------------------------------------------------------------------------------------------------- */
+/* -- NVLink --------------------------------------------------------------------------------------------------------- */
 
 static void look_at_nvlink(hu_doctor *d, const hu_check *check)
 {
@@ -395,7 +396,7 @@ static void look_at_fabric(hu_doctor *d, const hu_check *check)
         hu_doctor_say(d, check, HU_VERDICT_OK, NULL, NULL, "all %zu GPUs have joined the NVSwitch fabric", n_known);
 }
 
-/* -- to the network card ------------------------------------------------------------------------------------------------- */
+/* -- to the network card -------------------------------------------------------------------------------------------- */
 
 /* How many steps of two ways from the CPU down are the same. */
 static size_t shared_steps(const char *const *one, size_t n_one, const char *const *other, size_t n_other)

@@ -59,15 +59,16 @@ int hu_compare_read(hu_comparison *c, char *const *paths, int n, const hu_limits
 /* Finds the differences.  Returns 0 or HU_ENOMEM. */
 int hu_compare_measure(hu_comparison *c, hu_error *err);
 
-/* What a value is called, and how far apart two of it may be and still be equal: as a share of numbers that they begin with. */
+/* What a value is called, and how far apart two of it may be and still be equal: as a share of numbers that they begin
+   with. */
 typedef struct {
     const char *key, *title;
     double      tolerance;
 } hu_compared_topic;
 
 /*
- * The topic of a key, or NULL.  Keys are "topic" or "class.thing"; *thing is what is behind the topic's key.  A node that has
- * the key "class" alone has looked at all things of that class: one that it does not say it does not have.
+ * The topic of a key, or NULL.  Keys are "topic" or "class.thing"; *thing is what is behind the topic's key.  A node
+ * that has the key "class" alone has looked at all things of that class: one that it does not say it does not have.
  */
 const hu_compared_topic *hu_compared_topic_of(hu_str key, hu_str *thing);
 

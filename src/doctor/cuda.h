@@ -22,7 +22,8 @@ int hu_cuda_of_text(const char *text);
  */
 int hu_cuda_of_driver(const char *driver, bool *is_least);
 
-/* The oldest branch whose driver runs programs of this major version: 525 for 12 (NVIDIA: CUDA Compatibility); 0 not known. */
+/* The oldest branch whose driver runs programs of this major version: 525 for 12 (NVIDIA: CUDA Compatibility); 0 not
+   known. */
 int hu_cuda_least_branch(int version);
 
 /* The version of the kernel's module, of /proc/driver/nvidia/version; "" not known. */

@@ -10,12 +10,18 @@
 
 /* Hardware first, then what the system does with it, then the job's own. */
 const hu_topic_of_checks hu_doctor_topics[] = {
-    {"driver", hu_checks_driver},       {"gpu", hu_checks_gpu},
-    {"links", hu_checks_links},         {"processor", hu_checks_processor},
-    {"memory", hu_checks_memory},       {"storage", hu_checks_storage},
-    {"network", hu_checks_network},     {"clock", hu_checks_clock},
-    {"rights", hu_checks_rights},       {"environment", hu_checks_environment},
-    {"libraries", hu_checks_libraries}, {"values", hu_checks_values},
+    {"driver", hu_checks_driver},
+    {"gpu", hu_checks_gpu},
+    {"links", hu_checks_links},
+    {"processor", hu_checks_processor},
+    {"memory", hu_checks_memory},
+    {"storage", hu_checks_storage},
+    {"network", hu_checks_network},
+    {"clock", hu_checks_clock},
+    {"rights", hu_checks_rights},
+    {"environment", hu_checks_environment},
+    {"libraries", hu_checks_libraries},
+    {"values", hu_checks_values},
     {NULL, NULL},
 };
 

@@ -8,7 +8,8 @@
 
 typedef enum { HU_TAR_FILE = '0', HU_TAR_LINK = '2', HU_TAR_FOLDER = '5' } hu_tar_type;
 
-/* Writes one member: a file's content, or a link's target as `content`.  Owner 0, time 0: it says nothing of who wrote it. */
+/* Writes one member: a file's content, or a link's target as `content`.  Owner 0, time 0: it says nothing of who wrote
+   it. */
 void hu_tar_add(hu_gzip_out *z, hu_tar_type type, hu_str name, hu_str content);
 
 /* What ends an archive. */

@@ -43,8 +43,8 @@ const char *hu_xid_severity_word(hu_xid_severity severity);
 const char *hu_xid_fault_words(unsigned fault);
 
 /*
- * Of a text of the kernel's log: "NVRM: Xid (PCI:0000:3b:00): 79, ..." or, of old drivers, "NVRM: Xid (0000:3b:00): 79, ...".
- * False: it is none.  `bus` is in small letters, mostly without the function's number.
+ * Of a text of the kernel's log: "NVRM: Xid (PCI:0000:3b:00): 79, ..." or, of old drivers, "NVRM: Xid (0000:3b:00):
+ * 79, ...". False: it is none.  `bus` is in small letters, mostly without the function's number.
  */
 bool hu_xid_of_text(const char *text, char bus[HU_XID_BUS], unsigned long *code);
 

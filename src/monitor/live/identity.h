@@ -37,7 +37,8 @@ void              hu_live_identity_free(hu_live_identity *i); /* NULL is fine */
 hu_live_verdict hu_live_identify(hu_live_identity *i, const hu_live_sender *sender, const hu_live_datagram *d,
                                  int64_t now_ns, hu_live_who *out);
 
-/* Names a job that nobody has named, or whose name is another user's: after the leader of its group of processes, which is what a shell starts as one job. */
+/* Names a job that nobody has named, or whose name is another user's: after the leader of its group of processes,
+   which is what a shell starts as one job. */
 void hu_live_name_alone(uint64_t group, hu_owner *o);
 
 typedef enum { HU_LIVE_RUNS, HU_LIVE_STOPPED, HU_LIVE_GONE } hu_live_state;
