@@ -153,14 +153,16 @@ class Well(Node):
         shutil.rmtree(self.root)
         self.facts, self.gpus, self.variables = {}, [], {"PATH": "/usr/bin"}
         found = self.ask()
-        self.assertEqual({c["verdict"] for c in found["checks"]}, {"does not apply", "ok"})
+        self.assertEqual({c["verdict"] for c in found["checks"]}, {"not checked", "does not apply", "ok"})
+        self.assertEqual({a["evidence"] for c in found["checks"] for a in c["answers"] if a["verdict"] == "not checked"}, {"no NVIDIA driver", "no GPU with a driver"})
+        self.assertEqual({c["verdict"] for c in found["checks"] if c["id"].startswith("gpu-") and c["id"] not in ("gpu-driver", "gpu-nic")}, {"not checked"})
         self.assertEqual({c["id"] for c in found["checks"] if c["verdict"] == "ok"}, {"nccl-settings", "debug-variables"})
 
     def test_given_to_a_virtual_machine(self) -> None:
         self.without_driver()
         for i, bus in enumerate(BUS):
             self.link(f"{PORT.format(i)}/{bus}/driver", "../../../../../../bus/pci/drivers/vfio-pci")
-        self.assertEqual({c["verdict"] for c in self.ask()["checks"]}, {"does not apply", "ok"})
+        self.assertEqual({c["verdict"] for c in self.ask()["checks"]}, {"not checked", "does not apply", "ok"})
 
     def test_hostile_facts(self) -> None:
         """Numbers, names and counts that no driver says: no crash, and nothing is made of them."""
@@ -698,7 +700,9 @@ class Nvml(unittest.TestCase):
                 done = subprocess.run([EXE, "doctor", "--json", "--only", "driver", "--only", "gpu"], capture_output=True, check=False, cwd=ROOT, timeout=120,
                                       env={"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(folder)})
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual({c["verdict"] for c in json.loads(done.stdout)["checks"]}, {"does not apply"})
+                answers = {a["evidence"] for c in json.loads(done.stdout)["checks"] for a in c["answers"] if c["id"] != "gpu-driver" and a["verdict"] == "not checked"}
+                self.assertEqual(answers, {"no NVIDIA driver"})
+                self.assertEqual({c["verdict"] for c in json.loads(done.stdout)["checks"]}, {"not checked", "does not apply"})
                 self.assertEqual(driver.NODE.exists(), was, "a device file was left behind")
             with self.subTest(branch, asked=True), driver.no_node_left():
                 found = self.ask("", "gpu-ecc", library=folder / "libnvidia-ml.so.1")

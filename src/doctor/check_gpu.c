@@ -300,7 +300,7 @@ static void look_at_xids(hu_doctor *d, const hu_check *check)
     hu_look             how;
 
     if (!f->is_known && hu_bus_count(d, HU_PCI_NVIDIA) == 0) {
-        hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no NVIDIA GPU");
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "no NVIDIA driver");
         return;
     }
     how = hu_doctor_read(d, "/dev/kmsg", &log);

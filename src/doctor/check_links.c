@@ -34,7 +34,7 @@ static bool has_gpus(hu_doctor *d, const hu_check *check, const hu_bus_gpu **gpu
     for (size_t i = 0; i < *n; i++)
         n_for_work += !(*gpus)[i].is_given_away && *(*gpus)[i].driver && (*gpus)[i].vendor != HU_PCI_INTEL;
     if (n_for_work == 0)
-        hu_doctor_say(d, check, HU_VERDICT_NONE, NULL, NULL, "no GPU with a driver on the PCI bus");
+        hu_doctor_say(d, check, HU_VERDICT_NOT_CHECKED, NULL, NULL, "no GPU with a driver");
     return n_for_work > 0;
 }
 
