@@ -172,6 +172,20 @@ class Rules(unittest.TestCase):
             file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))
             self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
 
+    def test_energy_of_steps_and_samples(self) -> None:
+        """Two nodes with a rank each: joules of both, for each step that they take together."""
+        job = 'scheduler="slurm",job_id="7",user="ada"'
+        series = [{"series": f'{name}{{instance="n{node}",{job}{more}}}', "values": values} for node in (0, 1) for name, more, values in (
+            ("holdup_job_energy_joules_total", ',source="gpu"', f"0+{9000 + 6000 * node}x120"), ("holdup_job_energy_joules_total", ',source="cpu"', "0+3000x120"),
+            ("holdup_job_step_duration_seconds_count", f',rank="{node}"', "0+60x120"), ("holdup_job_samples_total", f',rank="{node}"', "0+1920x120"))]
+        test = {"interval": "30s", "input_series": series, "promql_expr_test": [
+            {"expr": "round(job:holdup_energy_per_step_joules:avg5m, 0.001)", "eval_time": "1h", "exp_samples": [{"labels": f"{{{job}}}", "value": 500}]},
+            {"expr": "round(job:holdup_energy_per_sample_joules:avg5m, 0.001)", "eval_time": "1h", "exp_samples": [{"labels": f"{{{job}}}", "value": 7.813}]}]}
+        with tempfile.TemporaryDirectory(prefix="holdup-rules-") as folder:
+            file = pathlib.Path(folder, "test.yml")
+            file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [test]}))
+            self.assertIn("SUCCESS", promtool(self, "test", "rules", str(file)))
+
     def test_a_shared_gpu_is_no_error_and_counted_once(self) -> None:
         info = 'holdup_job_info{instance="node",gpu="0",uuid="A",scheduler="slurm",job_id="%d",user="u",rank="%d"}'
         test = {"interval": "30s",

@@ -15,14 +15,7 @@
 #include "monitor/keeper.h"
 #include "monitor/serve/outputs.h"
 
-enum {
-    LISTEN_MOST = HU_HTTP_LISTEN_MOST,
-    TURN_MS = 1000,
-    SECOND_NS = 1000000000,
-    ONCE_MS = 10000,
-    LEAST_PERIOD_MS = 10,
-    MOST_PERIOD_S = 3600
-};
+enum { LISTEN_MOST = HU_HTTP_LISTEN_MOST, TURN_MS = 1000, SECOND_NS = 1000000000, ONCE_MS = 10000, MOST_PERIOD_S = 3600 };
 
 typedef struct {
     hu_shared   shared;
@@ -49,15 +42,7 @@ static int parse_listen(void *field, const char *text, hu_error *err)
 
 static int parse_period(void *field, const char *text, hu_error *err)
 {
-    hu_str s = hu_str_of(text);
-
-    if (hu_str_ends(s, HU_STR("s")))
-        s.n--;
-    if (!hu_parse_scaled(s, 9, field) || *(int64_t *)field < LEAST_PERIOD_MS * (SECOND_NS / 1000) ||
-        *(int64_t *)field > MOST_PERIOD_S * (int64_t)SECOND_NS)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a number of seconds from 0.01 to %d", text,
-                       MOST_PERIOD_S);
-    return 0;
+    return hu_options_seconds(field, text, "0.01", MOST_PERIOD_S, err);
 }
 
 static int parse_names(void *field, const char *text, hu_error *err)

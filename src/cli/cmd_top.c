@@ -4,13 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "cli/command.h"
 #include "cli/demo_option.h"
 #include "cli/terminal.h"
 #include "top/top.h"
 
-enum { SECOND_NS = 1000000000, LEAST_INTERVAL_MS = 100, MOST_INTERVAL_S = 3600 };
+enum { SECOND_NS = 1000000000, MOST_INTERVAL_S = 3600 };
 
 typedef struct {
     hu_shared   shared;
@@ -26,15 +25,7 @@ static const options defaults = {.interval_ns = SECOND_NS};
 
 static int parse_interval(void *field, const char *text, hu_error *err)
 {
-    hu_str s = hu_str_of(text);
-
-    if (hu_str_ends(s, HU_STR("s")))
-        s.n--;
-    if (!hu_parse_scaled(s, 9, field) || *(int64_t *)field < LEAST_INTERVAL_MS * (SECOND_NS / 1000) ||
-        *(int64_t *)field > MOST_INTERVAL_S * (int64_t)SECOND_NS)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a number of seconds from 0.1 to %d", text,
-                       MOST_INTERVAL_S);
-    return 0;
+    return hu_options_seconds(field, text, "0.1", MOST_INTERVAL_S, err);
 }
 
 static size_t column_words(const char **out, size_t room)

@@ -296,3 +296,19 @@ int hu_options_parse_front(const hu_option_table *t, int argc, char **argv, hu_e
     }
     return argc;
 }
+
+int hu_options_seconds(int64_t *ns, const char *text, const char *least, int most, hu_error *err)
+{
+    enum { DIGITS_OF_NS = 9 };
+    hu_str  s = hu_str_of(text);
+    int64_t from, to;
+
+    if (hu_str_ends(s, HU_STR("s")))
+        s.n--;
+    if (!hu_parse_scaled(hu_str_of(least), DIGITS_OF_NS, &from) || !hu_parse_scaled(s, DIGITS_OF_NS, &to) || to < from ||
+        to > most * INT64_C(1000000000))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a number of seconds from %s to %d", text, least,
+                       most);
+    *ns = to;
+    return 0;
+}

@@ -72,6 +72,9 @@ int hu_options_parse(const hu_option_table *table, int argc, char **argv, hu_err
  */
 int hu_options_parse_front(const hu_option_table *table, int argc, char **argv, hu_error *err);
 
+/* "2", "0.5", "2s" as ns; what is not from `least` ("0.1") to `most` seconds is HU_EUSAGE. */
+int hu_options_seconds(int64_t *ns, const char *text, const char *least, int most, hu_error *err);
+
 /* The word of the list that is closest to `text`, or that alone begins with it; NULL when none is close. */
 const char *hu_options_suggest(const char *text, const char *const *words, size_t n);
 
