@@ -184,7 +184,7 @@ class Counts(Case):
         n = 10000000
         self.assertEqual(self.run_it(self.program(), self.log, 0, "storm", n).returncode, 0)
         told = self.hear_all()
-        self.assertGreater(len(told), 2)
+        self.assertGreater(len(told), 1)
         self.assertGreater(told[-1]["steps"], 0.999 * n)
         self.assertLess(told[-1]["steps"], 1.1 * n)
         self.assertEqual(set(told[-1].causes), {"forward", "checkpoint"}, "a thread that makes no steps has no causes")
@@ -557,7 +557,7 @@ class Device(Case):
 
 
 TRAIN = """
-    import sys, time, torch, torch.distributed as dist
+    import gc, sys, time, torch, torch.distributed as dist
     from torch.utils.data import DataLoader, Dataset
     torch.set_num_threads(1)
     class Slow(Dataset):
@@ -576,6 +576,8 @@ TRAIN = """
         if i in (3, 6):
             torch.save(model.state_dict(), sys.argv[1] + str(rank))
     if len(sys.argv) > 2:
+        model = optimizer = None        # as in test_gloo.py: PyTorch aborts at exit otherwise, now and then
+        gc.collect()
         dist.destroy_process_group()
 """
 

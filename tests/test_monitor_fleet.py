@@ -42,9 +42,9 @@ ALERTS = {
     "checkpoint-stall": {"HoldupJobCheckpointStalled"},
     "regressed": set(),             # half an hour of it: tests/test_monitor_rules.py
 }
-MAY = {"throttled": {"HoldupGpuClocksCapped"}, "straggler": {"HoldupJobGpuUnderused"}, "lost-rank": {"HoldupJobHangs"},
+MAY = {"mig": {"HoldupJobInputWait"}, "throttled": {"HoldupGpuClocksCapped"}, "straggler": {"HoldupJobGpuUnderused"}, "lost-rank": {"HoldupJobHangs"},
        "checkpoint-stall": {"HoldupJobHangs"}, "regressed": {"HoldupJobInputWait", "HoldupJobStepRegressed"}}      # true of them, too, for a part of the time
-JOBS = {"48230": "input-bound", "48240": "straggler", "48241": "lost-rank", "48242": "checkpoint-stall", "48243": "regressed"}      # of one scenario alone
+JOBS = {"48230": "input-bound", "48240": "straggler", "48241": "lost-rank", "48242": "checkpoint-stall", "48243": "regressed", "48312": "mig"}      # of one scenario alone
 OF_THIS_MACHINE = re.compile("^Holdup(Host|JobCpu|JobOut|Infiniband|Samples|Source|Monitor)")       # and of who else wants its processors
 
 

@@ -82,7 +82,7 @@ class Table(unittest.TestCase):
         rules = (ROOT / "packaging/prometheus/holdup.rules.yml").read_text()
         rows = table()
         for alert, severity in (("Critical", "critical"), ("Warning", "warning"), ("Application", "application")):
-            pattern = re.search(rf'alert: HoldupGpuXid{alert}\n.*?xid=~"([^"]+)"', rules)[1]
+            pattern = re.search(rf'alert: HoldupGpuXid{alert}\n.*?xid=~"([^"]+)"', rules, re.S)[1]
             alerted = {n for n in range(1000) if re.fullmatch(pattern, str(n))}
             self.assertEqual(alerted, {c for c, row in rows.items() if row["severity"] == severity}, alert)
 

@@ -81,8 +81,10 @@ void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pi
 
 static void start(supervisor *s)
 {
-    if (s->control->state != HU_SESSION_RECORDING)
+    if (s->control->state != HU_SESSION_RECORDING) {
+        hu_perf_round(s->o->perf, false);
         hu_session_record(s->control, true);
+    }
     s->control->began_ns = s->control->began_ns ? s->control->began_ns : s->has_begun ? now_ns(CLOCK_MONOTONIC) : 1;
     s->control->stopped_ns = 0;
     s->starts_at = 0;
@@ -96,6 +98,7 @@ static void stop(supervisor *s)
     s->starts_at = 0;
     if (s->control->state != HU_SESSION_RECORDING)
         return;
+    hu_perf_round(s->o->perf, true); /* what comes later is not of the recording */
     hu_session_record(s->control, false);
     s->control->stopped_ns = now_ns(CLOCK_MONOTONIC);
     s->out->last_ns = now_ns(CLOCK_REALTIME);

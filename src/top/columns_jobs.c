@@ -170,7 +170,7 @@ const hu_top_column hu_top_columns_jobs[] = {
     {"rate", "RATE", 12, false, HU_SHOWN, 0, 4, rate, rate_number, NULL,
      "tokens or samples of its ranks here, where counted; else steps"},
     {"holdup", "HOLDUP", 18, true, HU_SHOWN, 'M', 0, holdup, holdup_number, holdup_tone,
-     "the largest cause of its step time, and its share"},
+     "what its steps wait for most; below 10 %: what fills them"},
     {"idle", "GPU IDLE", 8, false, HU_SHOWN, 0, 2, idle, idle_number, NULL,
      "GPU time in which it had GPUs and did nothing with them"},
     {"name", "NAME", 12, true, HU_SHOWN, 0, 5, name, NULL, NULL, "its name"},

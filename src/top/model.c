@@ -172,6 +172,23 @@ static void add_known(double *sum, double value)
         *sum = isnan(*sum) ? value : *sum + value;
 }
 
+/* A step that the device's work or the program's own fills is not held up. */
+bool hu_top_is_holdup(const hu_top_share *s)
+{
+    static const char *const own[] = {"device-wait", "host", "other"};
+    static const double      least = .1; /* of the step: less is not worth a word */
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], s->cause) == 0)
+            return false;
+    return s->share >= least;
+}
+
+static bool is_more(const hu_top_share *a, const hu_top_share *b)
+{
+    return hu_top_is_holdup(a) != hu_top_is_holdup(b) ? hu_top_is_holdup(a) : a->share > b->share;
+}
+
 static void row_of_job(hu_top_job_row *r, const hu_top_node *n, size_t i, double *room)
 {
     const hu_top_look *l = n->look;
@@ -206,7 +223,7 @@ static void row_of_job(hu_top_job_row *r, const hu_top_node *n, size_t i, double
     }
     r->step_s = median(room, with_steps);
     for (size_t k = 0; k < r->job->n_shares; k++)
-        if (!r->most || r->job->share[k].share > r->most->share)
+        if (!r->most || is_more(&r->job->share[k], r->most))
             r->most = &r->job->share[k];
 }
 

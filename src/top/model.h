@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     const hu_top_node  *node;
     const hu_top_job   *job;
-    const hu_top_share *most; /* the largest cause; NULL: none is known */
+    const hu_top_share *most; /* what holds it up, else its largest cause; NULL: none is known */
     size_t              n_gpus, n_ranks;
     double              busy; /* mean of its GPUs */
     double              step_s, samples_per_s, tokens_per_s;
@@ -85,6 +85,9 @@ void hu_top_model_free(hu_top_model *m);
  */
 void hu_top_model_take(hu_top_model *m, size_t node, hu_top_look *look, const char *state, double patience_s);
 bool hu_top_model_rows(hu_top_model *m);
+
+/* Does it hold the job up: a tenth of the step or more, and not its own work? */
+bool hu_top_is_holdup(const hu_top_share *s);
 
 /* What holds things up, in one line; "": nothing that is known. */
 void hu_top_model_verdict(const hu_top_model *m, char *out, size_t room);

@@ -10,8 +10,7 @@
 #include "base/units.h"
 #include "top/columns.h"
 
-/* Shares below which a cause, an idle GPU or a shortage is not worth the line. */
-#define CAUSE_FROM    .1
+/* Shares below which an idle GPU or a shortage is not worth the line. */
 #define IDLE_BELOW    .05
 #define IDLE_FROM_S   300.0
 #define PRESSURE_FROM .1
@@ -32,36 +31,18 @@ static bool say_lost(const hu_top_model *m, char *out, size_t room)
     return false;
 }
 
-/* A step that the device's work or the program's own fills is not held up. */
-static bool is_own_work(const char *cause)
-{
-    static const char *const own[] = {"device-wait", "host", "other"};
-
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(own[i], cause) == 0)
-            return true;
-    return false;
-}
-
 static bool say_job(const hu_top_model *m, char *out, size_t room)
 {
-    const hu_top_share   *most = NULL;
-    const hu_top_job_row *of = NULL;
+    const hu_top_job_row *most = NULL;
     char                  percent[HU_UNIT_BYTES];
 
     for (size_t i = 0; i < m->n_jobs; i++)
-        for (size_t k = 0; k < m->jobs[i].job->n_shares; k++) {
-            const hu_top_share *s = &m->jobs[i].job->share[k];
-
-            if (s->share >= CAUSE_FROM && !is_own_work(s->cause) && (!most || s->share > most->share)) {
-                most = s;
-                of = &m->jobs[i];
-            }
-        }
+        if (m->jobs[i].most && hu_top_is_holdup(m->jobs[i].most) && (!most || m->jobs[i].most->share > most->most->share))
+            most = &m->jobs[i];
     if (!most)
         return false;
-    hu_units_percent(percent, most->share);
-    snprintf(out, room, "job %s: %s takes %s %% of its step time", of->job->id, most->cause, percent);
+    hu_units_percent(percent, most->most->share);
+    snprintf(out, room, "job %s: %s takes %s %% of its step time", most->job->id, most->most->cause, percent);
     return true;
 }
 

@@ -3,6 +3,7 @@
 
     torchrun --nproc-per-node 2 train.py [sleep]
 """
+import gc
 import sys
 import time
 
@@ -29,4 +30,6 @@ for i in range(30):
         optimizer.step()
         optimizer.zero_grad()
 print("rank", dist.get_rank(), "done", flush=True)
+model = optimizer = loss = None     # as in test_gloo.py: PyTorch aborts at exit otherwise, now and then
+gc.collect()
 dist.destroy_process_group()
