@@ -12,6 +12,9 @@ from typing import Any
 from tests.doctor.cases import CASES, ELSEWHERE, Case
 from tests.doctor.nodes import BASES, Root
 from tests.program import run
+from tests.recorder import once
+
+load_tests = once       # hundreds of captured trees: test_doctor.py and test_doctor_gpu.py have the sanitizers' part
 
 BAD = {"note", "warning", "failure"}
 FINE = {"ok", "does not apply"}

@@ -12,6 +12,9 @@ import unittest
 from tests.doctor.cases import port
 from tests.doctor.nodes import h100
 from tests.program import EXE, ROOT, SANITIZED, run, skip_loudly
+from tests.recorder import once
+
+load_tests = once       # SLURM's own processes take most of it
 
 # A job before and one after the node breaks ($1 is made); then what SLURM says of the node.
 PROLOG = """

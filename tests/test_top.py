@@ -24,7 +24,10 @@ import unittest
 from tests.monitor import scene, standin
 from tests.monitor_trees import Tree
 from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.recorder import once
 from tests.top_terminal import PATIENCE, Node, Terminal
+
+load_tests = once       # screens; what is parsed has a fuzz target
 
 try:
     import jsonschema
