@@ -195,7 +195,7 @@ class Collectives(unittest.TestCase):
             skip_loudly("machines need unshare --uts --mount, which this place does not allow")
             self.skipTest("no namespaces")
         with tempfile.TemporaryDirectory() as folder:
-            for mpi in set(self.mpis) & {"openmpi"}:        # UCX below MPICH reads the boot id, too, and hangs in its own start or end now and then
+            for mpi in set(self.mpis) & {"openmpi"}:        # MPICH sometimes hangs then, most likely in its own start or end (UCX)
                 on_machine = (HERE / "on_machine", folder)
                 for what, odd in (("none", None), ("slow", 2)):
                     with self.subTest(mpi=mpi, what=what):

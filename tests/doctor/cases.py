@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exam of `holdup doctor`: for each check what is wrong on a node and what only looks like it.
 
-A row changes one thing of a healthy node (nodes.py).  Verdicts are those of an engineer who reads the file, written down before the
-check was seen to answer; two where either is right.  A row without verdicts is a decoy: nothing may be said of it.
+A row changes one thing of a healthy node (nodes.py).  Verdicts are those of an engineer who reads the file; most were written down
+before the check was seen to answer, some were lowered because its reason was good.  Two where either is right.  A row without verdicts
+is a decoy: nothing may be said of it.
 """
 from __future__ import annotations
 

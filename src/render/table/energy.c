@@ -84,8 +84,8 @@ static const hu_column zone_columns[] = {
     {"zone", "zone", HU_CELL_TEXT, 18, NULL, zone,
      .help = "Name that the kernel gives it: a package and its number, behind a slash a part of it; psys is the platform."},
     {"kind", "kind", HU_CELL_TEXT, 9, NULL, kind, .values = KINDS,
-     .help = "package: a processor with its cores and caches; memory: that beside it; part: of a package; platform: the "
-             "packages and more."},
+     .help = "package: a processor with its cores and caches; memory: the DRAM of a package; part: a part of a "
+             "package; platform: the whole board."},
     {"is_counted", "in sum", HU_CELL_BOOL, 6, NULL, counts, .is_wide = true,
      .help = "Whether it is part of the sums: packages and memory are; parts and the platform would count twice."},
     {"watts", "power", HU_CELL_NUMBER, 8, NULL, zone_watts, .unit = "W",
