@@ -102,8 +102,8 @@ class Hands(unittest.TestCase):
         slept = 1e-6 * recorder.rows(self.trace, "select max(dur_ns) as ns from os_call where name = 'nanosleep'")[0]["ns"]
         self.assertGreaterEqual(slept, 400)
         self.assertLess(waits, 210)
-        if waits < 60:      # a crowded machine: computing took as long as the sleep
-            self.assertNotIn("sleep", found)
+        if "sleep" not in found:    # a crowded machine: computing took about as long as the sleep
+            self.assertLess(waits, 60)
             return
         told = re.match(r"The program sleeps for ([0-9.]+) ms in the whole capture", found["sleep"]["statement"])
         assert told, found["sleep"]["statement"]
