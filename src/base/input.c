@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * input.c - a ring of chunks that fit the second-level cache.
+ * input.c - a ring of chunks that fit the second-level cache, made by all threads of the input.
  *
- * Holding the whole file would cost more in page faults than scanning it does, so a producer fills chunk after chunk
- * (in a thread of its own, which also inflates) and the scanner walks each chunk where it lies.  An event that is cut
- * by the end of a chunk is copied into the headroom in front of the next one: some hundred bytes per 256 KiB.  Only
- * what is longer than the headroom goes through a buffer that grows; it then takes at least as many new bytes as it
- * keeps, so that a long event costs linear time although the scanner starts it again each time.
+ * Holding the whole file would cost more in page faults than scanning it does, so chunk after chunk is filled, and the
+ * reader walks each where it lies.  An event that is cut by the end of a chunk is copied into the headroom in front of
+ * the next one: some hundred bytes per chunk.  Only what is longer than the headroom goes through a buffer that grows;
+ * it then takes at least as many new bytes as it keeps, so that a long event costs linear time although the reader
+ * starts it again each time.
+ *
+ * Whoever is free makes the next chunk: fills it, and looks at it where the reader has asked for that.  A stream is
+ * filled by one thread at a time, in order; a plain file by all of them, each at its own place.  The reader's own
+ * thread helps where it would have to wait.
  */
 #include "base/input.h"
 
@@ -17,43 +21,56 @@
 #include "base/source.h"
 
 enum {
-    CHUNK_BYTES = 256 * 1024, /* 128 KiB and 1 MiB were within 3 % on a machine with 2 MiB of L2 */
+    CHUNK_BYTES = 256 * 1024,      /* 128 KiB and 1 MiB were within 3 % on a machine with 2 MiB of L2 */
+    LOOKED_AT_BYTES = 1024 * 1024, /* of a chunk that is looked at: what that costs once for each is 2 % of it */
     HEADROOM_BYTES = 64 * 1024,
-    CHUNKS = 4,
+    MOST_THREADS = 32, /* of one input: who takes what they found is alone, and has no time for more */
     MAGIC_BYTES = 4,
     RATIO_FREE_BYTES = 64 << 20,
 };
 
 typedef struct {
-    size_t n; /* bytes behind the headroom */
-    bool   is_last;
-    char  *bytes; /* HEADROOM_BYTES + CHUNK_BYTES + HU_INPUT_PAD */
+    size_t   n; /* bytes behind the headroom */
+    uint64_t offset;
+    bool     is_last, is_ready;
+    hu_error broken; /* why it is the last one, when its source broke */
+    size_t   room;   /* of `bytes`, without headroom and pad */
+    char    *bytes;  /* HEADROOM_BYTES + room + HU_INPUT_PAD; NULL before its first use */
 } chunk;
 
 struct hu_input {
     hu_source   *source;
+    hu_source   *file; /* the innermost one; read at places where nothing has to be unpacked */
     const char  *name, *compression;
     char        *path; /* of a regular file; NULL */
     int64_t      part;
     hu_limits    limits;
     hu_progress *progress;
-    uint64_t     in_bytes;  /* read from disk so far; the producer's */
-    uint64_t     out_bytes; /* decompressed so far; the producer's */
+    uint64_t     in_bytes;  /* read from disk so far; of who fills */
+    uint64_t     out_bytes; /* decompressed so far; of who fills */
+    hu_error     broken;    /* of the last chunk that was handed over */
+    size_t       chunk_bytes, first_bytes;
 
-    chunk    ring[CHUNKS];
-    size_t   filled, taken; /* counters; ring[i % CHUNKS] */
-    hu_error broken;        /* of the producer; read once it is done */
+    chunk *ring;
+    size_t n_ring;
+    size_t begun, taken; /* counters; ring[i % n_ring] */
+    bool   is_filling;   /* somebody is in the source */
+    bool   ended;        /* the last chunk was filled */
+    bool   is_placed;    /* chunks are read at their places, several at once */
 
-    hu_span span; /* what the scanner has now */
+    hu_span span; /* what the reader has now */
     bool    started;
     char   *big; /* for what is longer than the headroom */
     size_t  big_room;
 
-    bool            threaded;
-    pthread_t       thread;
-    pthread_mutex_t lock;
-    pthread_cond_t  changed;
-    atomic_bool     stop;
+    hu_input_looker *look;
+    void            *look_context;
+    int              threads; /* that may be started, the reader's included */
+    int              n_started;
+    pthread_t        thread[MOST_THREADS];
+    pthread_mutex_t  lock;
+    pthread_cond_t   changed;
+    atomic_bool      stop;
 };
 
 /* Sits between the file and the decoder to count what was read from disk. */
@@ -63,16 +80,19 @@ typedef struct {
     hu_input  *in;
 } counting_source;
 
+static void count_read(hu_input *in, int64_t n)
+{
+    if (n > 0 && in->progress)
+        atomic_fetch_add_explicit(&in->progress->done_bytes, (uint64_t)n, memory_order_relaxed);
+}
+
 static int64_t counting_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     counting_source *c = (counting_source *)source;
     const int64_t    n = c->inner->read(c->inner, to, room, err);
 
-    if (n > 0) {
-        c->in->in_bytes += (uint64_t)n;
-        if (c->in->progress)
-            atomic_fetch_add_explicit(&c->in->progress->done_bytes, (uint64_t)n, memory_order_relaxed);
-    }
+    c->in->in_bytes += n > 0 ? (uint64_t)n : 0;
+    count_read(c->in, n);
     return n;
 }
 
@@ -84,81 +104,147 @@ static void counting_close(hu_source *source)
     free(c);
 }
 
-/* Fills one chunk as far as the source goes; a source that breaks ends the stream. */
-static void produce(hu_input *in, chunk *c)
+static bool make_space(chunk *c, size_t room)
 {
-    char *to = c->bytes + HEADROOM_BYTES;
+    if (c->room >= room)
+        return true;
+    free(c->bytes);
+    c->room = 0;
+    c->bytes = malloc(HEADROOM_BYTES + room + HU_INPUT_PAD);
+    if (c->bytes)
+        c->room = room;
+    return c->bytes != NULL;
+}
+
+static int64_t read_more(hu_input *in, chunk *c, char *to, size_t room)
+{
+    int64_t n;
+
+    if (!in->is_placed)
+        return in->source->read(in->source, to, room, &c->broken);
+    n = in->file->read_at(in->file, to, room, c->offset + c->n, &c->broken);
+    count_read(in, n);
+    return n;
+}
+
+/* Fills one chunk as far as the source goes; a source that breaks ends the stream. */
+static void fill(hu_input *in, chunk *c, size_t room)
+{
+    char *to;
 
     c->n = 0;
     c->is_last = false;
-    while (c->n < CHUNK_BYTES && !c->is_last) {
-        const int64_t n = in->source->read(in->source, to + c->n, CHUNK_BYTES - c->n, &in->broken);
+    c->broken.code = 0;
+    if (!make_space(c, room)) {
+        hu_fail_memory(&c->broken);
+        c->is_last = true;
+        return;
+    }
+    to = c->bytes + HEADROOM_BYTES;
+    while (c->n < room && !c->is_last) {
+        const int64_t n = read_more(in, c, to + c->n, room - c->n);
 
         if (n <= 0)
             c->is_last = true;
         else
             c->n += (size_t)n;
     }
+    memset(to + c->n, 0, HU_INPUT_PAD);
+    if (in->is_placed)
+        return;
     in->out_bytes += c->n;
     if (in->out_bytes > RATIO_FREE_BYTES && in->out_bytes / (in->in_bytes + 1) > (uint64_t)in->limits.inflate_ratio) {
-        hu_fail(&in->broken, HU_ELIMIT, in->name, (int64_t)in->out_bytes,
+        hu_fail(&c->broken, HU_ELIMIT, in->name, (int64_t)in->out_bytes,
                 "the file inflates more than %lld-fold; if you trust it, raise --limit inflate_ratio=N",
                 (long long)in->limits.inflate_ratio);
         c->is_last = true;
     }
-    memset(to + c->n, 0, HU_INPUT_PAD);
 }
 
-static void *produce_all(void *argument)
+/* With the lock held. */
+static bool can_make(const hu_input *in)
+{
+    return !in->ended && !in->is_filling && in->begun - in->taken < in->n_ring && !atomic_load(&in->stop);
+}
+
+/* Makes the next chunk.  Comes and goes with the lock held. */
+static void make_chunk(hu_input *in)
+{
+    const size_t i = in->begun++;
+    chunk       *c = &in->ring[i % in->n_ring];
+
+    c->is_ready = false;
+    c->offset = i ? in->first_bytes + (i - 1) * (uint64_t)in->chunk_bytes : 0;
+    in->is_filling = !in->is_placed;
+    pthread_mutex_unlock(&in->lock);
+    fill(in, c, i ? in->chunk_bytes : in->first_bytes);
+    pthread_mutex_lock(&in->lock);
+    if (!in->is_placed) {
+        in->is_filling = false;
+        pthread_cond_broadcast(&in->changed);
+    }
+    in->ended |= c->is_last;
+    if (in->look && c->n && !atomic_load(&in->stop)) {
+        const hu_span text = {c->bytes + HEADROOM_BYTES, c->n, c->offset, c->is_last, i % in->n_ring};
+
+        pthread_mutex_unlock(&in->lock);
+        in->look(in->look_context, &text);
+        pthread_mutex_lock(&in->lock);
+    }
+    c->is_ready = true;
+    pthread_cond_broadcast(&in->changed);
+}
+
+static void *make_all(void *argument)
 {
     hu_input *in = argument;
-    bool      last = false;
 
-    while (!last) {
-        chunk *c;
-
-        pthread_mutex_lock(&in->lock);
-        while (in->filled - in->taken == CHUNKS && !atomic_load(&in->stop))
+    pthread_mutex_lock(&in->lock);
+    while (!in->ended && !atomic_load(&in->stop)) {
+        if (can_make(in))
+            make_chunk(in);
+        else
             pthread_cond_wait(&in->changed, &in->lock);
-        pthread_mutex_unlock(&in->lock);
-        if (atomic_load(&in->stop))
-            break;
-        c = &in->ring[in->filled % CHUNKS];
-        produce(in, c);
-        last = c->is_last;
-        pthread_mutex_lock(&in->lock);
-        in->filled++;
-        pthread_cond_broadcast(&in->changed);
-        pthread_mutex_unlock(&in->lock);
     }
+    pthread_mutex_unlock(&in->lock);
     return NULL;
 }
 
-/* The chunk after those that are taken; waits for it or makes it. */
+/* The chunk of that number; made here where nobody has begun it, or another one while somebody makes it. */
 static chunk *await_chunk(hu_input *in, size_t index)
 {
-    if (!in->threaded) {
-        while (in->filled <= index)
-            produce(in, &in->ring[in->filled++ % CHUNKS]);
-    } else {
-        pthread_mutex_lock(&in->lock);
-        while (in->filled <= index)
+    chunk *c = &in->ring[index % in->n_ring];
+
+    pthread_mutex_lock(&in->lock);
+    while (index >= in->begun || !c->is_ready) {
+        if (can_make(in))
+            make_chunk(in);
+        else
             pthread_cond_wait(&in->changed, &in->lock);
-        pthread_mutex_unlock(&in->lock);
     }
-    return &in->ring[index % CHUNKS];
+    pthread_mutex_unlock(&in->lock);
+    if (c->broken.code)
+        in->broken = c->broken;
+    return c;
 }
 
 static void release_chunk(hu_input *in)
 {
-    if (in->threaded) {
-        pthread_mutex_lock(&in->lock);
-        in->taken++;
-        pthread_cond_broadcast(&in->changed);
-        pthread_mutex_unlock(&in->lock);
-    } else {
-        in->taken++;
-    }
+    pthread_mutex_lock(&in->lock);
+    in->taken++;
+    pthread_cond_broadcast(&in->changed);
+    pthread_mutex_unlock(&in->lock);
+}
+
+/* Behind the first chunk: small inputs need no threads, and by now the reader has said what it looks for. */
+static void start_threads(hu_input *in, size_t first_bytes)
+{
+    in->first_bytes = first_bytes;
+    if (in->look && in->chunk_bytes == CHUNK_BYTES)
+        in->chunk_bytes = LOOKED_AT_BYTES;
+    in->is_placed = in->file && in->file->read_at && !in->compression[0];
+    while (in->n_started + 1 < in->threads && pthread_create(&in->thread[in->n_started], NULL, make_all, in) == 0)
+        in->n_started++;
 }
 
 static bool grow_big(hu_input *in, size_t want)
@@ -200,9 +286,10 @@ static int next_in_big(hu_input *in, const char *tail, size_t keep, hu_error *er
     }
     release_chunk(in);
     while (!last) {
-        chunk *c = await_chunk(in, in->taken);
+        const chunk *c = await_chunk(in, in->taken);
 
-        memcpy(in->big + have, c->bytes + HEADROOM_BYTES, c->n);
+        if (c->n)
+            memcpy(in->big + have, c->bytes + HEADROOM_BYTES, c->n);
         have += c->n;
         last = c->is_last;
         if (last || have >= want)
@@ -210,7 +297,7 @@ static int next_in_big(hu_input *in, const char *tail, size_t keep, hu_error *er
         release_chunk(in);
     }
     memset(in->big + have, 0, HU_INPUT_PAD);
-    in->span = (hu_span){in->big, have, in->span.offset + in->span.n - keep, last};
+    in->span = (hu_span){in->big, have, in->span.offset + in->span.n - keep, last, in->taken % in->n_ring};
     return 0;
 }
 
@@ -218,6 +305,8 @@ int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err)
 {
     int rc;
 
+    if (in->started && in->taken == 0)
+        start_threads(in, in->ring[0].n);
     if (!in->started) {
         in->started = true;
     } else if (keep > HEADROOM_BYTES) {
@@ -225,19 +314,22 @@ int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err)
         if (rc < 0)
             return rc;
     } else {
-        chunk *c = await_chunk(in, in->taken + 1);
-        char  *p = c->bytes + HEADROOM_BYTES - keep;
+        const chunk *c = await_chunk(in, in->taken + 1);
+        char        *p;
 
+        if (!c->bytes)
+            return hu_fail_memory(err);
+        p = c->bytes + HEADROOM_BYTES - keep;
         if (keep)
             memcpy(p, in->span.p + in->span.n - keep, keep);
-        in->span = (hu_span){p, c->n + keep, in->span.offset + in->span.n - keep, c->is_last};
+        in->span = (hu_span){p, c->n + keep, in->span.offset + in->span.n - keep, c->is_last, (in->taken + 1) % in->n_ring};
         release_chunk(in);
     }
     *out = in->span;
-    if (in->span.is_last && in->broken.code == HU_ELIMIT) {
+    if (in->span.is_last && (in->broken.code == HU_ELIMIT || in->broken.code == HU_ENOMEM)) {
         if (err)
             *err = in->broken;
-        return HU_ELIMIT;
+        return in->broken.code;
     }
     return 0;
 }
@@ -304,23 +396,44 @@ const char *hu_input_compression(const hu_input *in)
     return in->compression;
 }
 
+void hu_input_look_ahead(hu_input *in, hu_input_looker *look, void *context)
+{
+    in->look = look;
+    in->look_context = context;
+}
+
+size_t hu_input_slots(const hu_input *in)
+{
+    return in->n_ring;
+}
+
+int hu_input_threads(const hu_input *in)
+{
+    return in->threads;
+}
+
+void hu_input_stop(hu_input *in)
+{
+    atomic_store(&in->stop, true);
+    pthread_mutex_lock(&in->lock);
+    pthread_cond_broadcast(&in->changed);
+    pthread_mutex_unlock(&in->lock);
+    while (in->n_started)
+        pthread_join(in->thread[--in->n_started], NULL);
+}
+
 void hu_input_close(hu_input *in)
 {
     if (!in)
         return;
-    if (in->threaded) {
-        atomic_store(&in->stop, true);
-        pthread_mutex_lock(&in->lock);
-        pthread_cond_broadcast(&in->changed);
-        pthread_mutex_unlock(&in->lock);
-        pthread_join(in->thread, NULL);
-    }
+    hu_input_stop(in);
     pthread_cond_destroy(&in->changed);
     pthread_mutex_destroy(&in->lock);
     if (in->source)
         in->source->close(in->source);
-    for (size_t i = 0; i < CHUNKS; i++)
+    for (size_t i = 0; in->ring && i < in->n_ring; i++)
         free(in->ring[i].bytes);
+    free(in->ring);
     free(in->big);
     free(in->path);
     free(in);
@@ -383,21 +496,22 @@ static hu_input *new_input(const char *name, const hu_input_options *options, hu
     in->compression = "";
     in->limits = options->limits;
     in->progress = options->progress;
+    in->threads = options->threads < MOST_THREADS ? options->threads : MOST_THREADS;
+    in->chunk_bytes = in->first_bytes = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
+    in->n_ring = in->threads > 1 ? 2 + (size_t)in->threads * 3 / 2 : 2;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->changed, NULL);
     atomic_init(&in->stop, false);
-    for (size_t i = 0; i < CHUNKS; i++) {
-        in->ring[i].bytes = malloc(HEADROOM_BYTES + CHUNK_BYTES + HU_INPUT_PAD);
-        if (!in->ring[i].bytes) {
-            hu_fail_memory(err);
-            hu_input_close(in);
-            return NULL;
-        }
+    in->ring = calloc(in->n_ring, sizeof *in->ring);
+    if (!in->ring) {
+        hu_fail_memory(err);
+        hu_input_close(in);
+        return NULL;
     }
     return in;
 }
 
-static hu_input *start(hu_input *in, const hu_input_options *options, hu_error *err)
+static hu_input *start(hu_input *in, hu_error *err)
 {
     const chunk *first;
 
@@ -405,14 +519,13 @@ static hu_input *start(hu_input *in, const hu_input_options *options, hu_error *
         hu_input_close(in);
         return NULL;
     }
-    in->threaded = options->read_ahead && pthread_create(&in->thread, NULL, produce_all, in) == 0;
     first = await_chunk(in, 0);
-    in->span = (hu_span){first->bytes + HEADROOM_BYTES, first->n, 0, first->is_last};
     if (first->n == 0 && in->broken.code) { /* not even one byte: the reason is the answer */
         *err = in->broken;
         hu_input_close(in);
         return NULL;
     }
+    in->span = (hu_span){first->bytes + HEADROOM_BYTES, first->n, 0, first->is_last, 0};
     return in;
 }
 
@@ -442,12 +555,12 @@ hu_input *hu_input_open(const char *path, const hu_input_options *options, hu_er
     if (!in->path)
         hu_fail_memory(err);
     else
-        in->source = hu_source_open_file(in->path, &in->stop, err);
+        in->file = in->source = hu_source_open_file(in->path, &in->stop, err);
     if (in->source && (strcmp(path, "-") == 0 || stat(in->path, &st) < 0 || !S_ISREG(st.st_mode))) {
         free(in->path);
         in->path = NULL;
     }
-    return start(in, options, err);
+    return start(in, err);
 }
 
 hu_input *hu_input_open_memory(hu_str bytes, const char *name, const hu_input_options *options, hu_error *err)
@@ -459,5 +572,5 @@ hu_input *hu_input_open_memory(hu_str bytes, const char *name, const hu_input_op
     in->source = hu_source_open_memory(bytes, name);
     if (!in->source)
         hu_fail_memory(err);
-    return start(in, options, err);
+    return start(in, err);
 }

@@ -20,6 +20,7 @@ typedef struct {
     size_t      n;
     uint64_t    offset;  /* of p[0] in the decompressed stream */
     bool        is_last; /* nothing follows */
+    size_t      slot;    /* of the chunk that it ends with, see hu_input_look_ahead */
 } hu_span;
 
 /* Shared by several inputs; whoever draws a progress bar reads it from another thread. */
@@ -30,8 +31,9 @@ typedef struct {
 
 typedef struct {
     hu_limits    limits;
-    bool         read_ahead; /* read and inflate in a second thread */
-    hu_progress *progress;   /* or NULL */
+    int          threads;     /* that read, unpack and look ahead, the caller's included; 0 is 1 */
+    hu_progress *progress;    /* or NULL */
+    size_t       chunk_bytes; /* for tests: the size of all chunks; 0: as it is fastest */
 } hu_input_options;
 
 /*
@@ -72,6 +74,23 @@ hu_str hu_input_head(const hu_input *in);
  * A stream that breaks looks like one that ends; hu_input_status tells them apart.
  */
 int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err);
+
+/*
+ * Looks at the text of a chunk before the reader comes to it, from the second chunk on; in any of the input's threads, at
+ * several chunks at once.  `chunk->slot` is its place for what was found, below hu_input_slots(): the place is looked
+ * at again only after the reader has asked for the chunk behind it.  HU_INPUT_PAD zeros lie behind the text.
+ */
+typedef void hu_input_looker(void *context, const hu_span *chunk);
+
+/* To be said before the second hu_input_next. */
+void   hu_input_look_ahead(hu_input *in, hu_input_looker *look, void *context);
+size_t hu_input_slots(const hu_input *in);
+
+/* As the options had it. */
+int hu_input_threads(const hu_input *in);
+
+/* Ends the threads, so that what they look for may go.  Nothing can be read afterwards. */
+void hu_input_stop(hu_input *in);
 
 /*
  * All of the stream in one piece, which lives in `arena`; for formats that cannot be read from front to back.  Returns

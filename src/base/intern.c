@@ -33,7 +33,7 @@ static bool grow(hu_intern *table, size_t slots)
 
 bool hu_intern_init(hu_intern *table, hu_arena *arena)
 {
-    *table = (hu_intern){.arena = arena};
+    *table = (hu_intern){.arena = arena, .texts = arena};
     return hu_vec_push(arena, &table->entries, ((hu_intern_entry){.p = ""})) && grow(table, FIRST_SLOTS);
 }
 
@@ -59,21 +59,18 @@ uint32_t hu_intern_find(const hu_intern *table, hu_str s)
     return UINT32_MAX;
 }
 
-uint32_t hu_intern_add(hu_intern *table, hu_str s)
+static uint32_t add(hu_intern *table, hu_str s, uint32_t hash)
 {
-    const uint32_t hash = (uint32_t)hu_hash_bytes(s.p, s.n);
-    size_t         i = hash & table->mask;
-    hu_str         kept;
+    size_t i = hash & table->mask;
+    hu_str kept;
 
-    if (s.n == 0)
-        return 0;
     for (; table->slots[i]; i = (i + 1) & table->mask)
         if (is_entry(table, table->slots[i], hash, s))
             return (uint32_t)table->slots[i];
 
     if (s.n > UINT32_MAX || table->entries.n >= UINT32_MAX - 1)
         return UINT32_MAX;
-    kept = hu_arena_copy(table->arena, s);
+    kept = hu_arena_copy(table->texts, s);
     if (!kept.p || !hu_vec_push(table->arena, &table->entries, ((hu_intern_entry){kept.p, (uint32_t)kept.n, hash})))
         return UINT32_MAX;
     table->slots[i] = (uint64_t)hash << 32 | (uint32_t)(table->entries.n - 1);
@@ -82,4 +79,29 @@ uint32_t hu_intern_add(hu_intern *table, hu_str s)
     if (table->entries.n * 2 > table->mask && !grow(table, (table->mask + 1) * 2))
         return UINT32_MAX;
     return (uint32_t)(table->entries.n - 1);
+}
+
+uint32_t hu_intern_add(hu_intern *table, hu_str s)
+{
+    return s.n ? add(table, s, (uint32_t)hu_hash_bytes(s.p, s.n)) : 0;
+}
+
+uint32_t hu_intern_add_entry(hu_intern *table, const hu_intern_entry *entry)
+{
+    return entry->n ? add(table, (hu_str){entry->p, entry->n}, entry->hash) : 0;
+}
+
+bool hu_intern_clear(hu_intern *table)
+{
+    hu_arena *fresh = hu_arena_new();
+
+    if (!fresh)
+        return false;
+    if (table->texts != table->arena)
+        hu_arena_free(table->texts);
+    table->texts = fresh;
+    memset(table->slots, 0, (table->mask + 1) * sizeof *table->slots);
+    table->entries.n = 1;
+    table->bytes = table->invalid_utf8 = 0;
+    return true;
 }

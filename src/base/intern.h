@@ -12,7 +12,8 @@ typedef struct {
 } hu_intern_entry;
 
 typedef struct {
-    hu_arena *arena;
+    hu_arena *arena;                 /* of the tables */
+    hu_arena *texts;                 /* the same, unless the table was cleared */
     HU_VEC(hu_intern_entry) entries; /* by id */
     uint64_t *slots;                 /* hash in the high half, id in the low half; 0 is free */
     size_t    mask;                  /* slots - 1 */
@@ -25,6 +26,13 @@ bool hu_intern_init(hu_intern *table, hu_arena *arena);
 
 /* The id of s, which is copied when it is new.  UINT32_MAX when there is no memory. */
 uint32_t hu_intern_add(hu_intern *table, hu_str s);
+
+/* The same, of a text whose entry in another table is at hand: its hash is known. */
+uint32_t hu_intern_add_entry(hu_intern *table, const hu_intern_entry *entry);
+
+/* Forgets all texts but "", whose memory goes, and keeps the room for them.  From then on the texts live in an arena of
+   their own, `texts`, which is the caller's to free.  False when there is no memory. */
+bool hu_intern_clear(hu_intern *table);
 
 /* The id of s, or UINT32_MAX when it was never added. */
 uint32_t hu_intern_find(const hu_intern *table, hu_str s);

@@ -76,3 +76,10 @@ void hu_map_drop(hu_map *map)
     hu_arena_drop(map->arena, map->values);
     *map = (hu_map){.arena = map->arena};
 }
+
+void hu_map_clear(hu_map *map)
+{
+    if (map->n)
+        memset(map->values, 0xff, (map->mask + 1) * sizeof *map->values);
+    map->n = 0;
+}

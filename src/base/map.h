@@ -21,6 +21,9 @@ bool hu_map_init(hu_map *map, hu_arena *arena, size_t expect);
 /* The place of the value for `key`, new ones hold HU_MAP_NONE; NULL when there is no memory.  Valid until the next put. */
 uint32_t *hu_map_put(hu_map *map, uint64_t key);
 
+/* Forgets all keys and keeps the room for them. */
+void hu_map_clear(hu_map *map);
+
 /* Gives the memory back before the arena goes. */
 void hu_map_drop(hu_map *map);
 

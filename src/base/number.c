@@ -114,6 +114,15 @@ bool hu_parse_i64(hu_str s, int64_t *out)
     return true;
 }
 
+/* Those that a double holds exactly need no function. */
+static double power_of_ten(int32_t n)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+    return n < (int32_t)HU_COUNT(exact) ? exact[n] : pow(10.0, n);
+}
+
 bool hu_parse_f64(hu_str s, double *out)
 {
     decimal d;
@@ -123,9 +132,9 @@ bool hu_parse_f64(hu_str s, double *out)
         return false;
     value = (double)d.digits;
     if (d.exponent > 0)
-        value *= pow(10.0, d.exponent);
+        value *= power_of_ten(d.exponent);
     else if (d.exponent < 0)
-        value /= pow(10.0, -d.exponent);
+        value /= power_of_ten(-d.exponent);
     if (!isfinite(value))
         return false;
     *out = d.negative ? -value : value;

@@ -43,6 +43,12 @@ static bool wait_for_data(const file_source *f)
     return false;
 }
 
+static int fail_read(const hu_source *source, hu_error *err)
+{
+    return hu_fail(err, HU_EIO, source->name, HU_NO_OFFSET, "cannot read: %s; check the disk and try again",
+                   strerror(errno));
+}
+
 static int64_t file_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     file_source *f = (file_source *)source;
@@ -53,10 +59,18 @@ static int64_t file_read(hu_source *source, void *to, size_t room, hu_error *err
             return 0;
         n = read(f->fd, to, room);
     } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return hu_fail(err, HU_EIO, source->name, HU_NO_OFFSET, "cannot read: %s; check the disk and try again",
-                       strerror(errno));
-    return n;
+    return n < 0 ? fail_read(source, err) : n;
+}
+
+static int64_t file_read_at(hu_source *source, void *to, size_t room, uint64_t offset, hu_error *err)
+{
+    const file_source *f = (const file_source *)source;
+    ssize_t            n;
+
+    do
+        n = pread(f->fd, to, room, (off_t)offset);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? fail_read(source, err) : n;
 }
 
 static void file_close(hu_source *source)
@@ -94,6 +108,8 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
             return NULL;
         }
         f->may_block = !S_ISREG(st.st_mode);
+        if (f->owns_fd && !f->may_block) /* what was passed as standard input may stand anywhere */
+            f->base.read_at = file_read_at;
 #ifdef POSIX_FADV_SEQUENTIAL
         posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif

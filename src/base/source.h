@@ -16,6 +16,8 @@ struct hu_source {
     void (*close)(hu_source *source);
     const char        *name; /* for messages; outlives the source */
     const atomic_bool *stop; /* the reader may be told to give up; NULL when it never is */
+    /* The same from byte `offset` of the file on, from several threads at once; NULL: it can only be read in order. */
+    int64_t (*read_at)(hu_source *source, void *to, size_t room, uint64_t offset, hu_error *err);
 };
 
 /* path "-" is standard input.  NULL on failure. */

@@ -61,17 +61,22 @@ static inline bool hu_char_is_letter(char c)
     return hu_char_lower(c) >= 'a' && hu_char_lower(c) <= 'z';
 }
 
-/* The same with capitals of ASCII read as small letters; `part` is in lower case. */
+/* Begins s with `part`, capitals of ASCII read as small letters?  `part` is in lower case. */
+static inline bool hu_str_starts_lower(hu_str s, hu_str part)
+{
+    size_t k = 0;
+
+    while (k < part.n && k < s.n && hu_char_lower(s.p[k]) == part.p[k])
+        k++;
+    return k == part.n;
+}
+
+/* The same, anywhere in s. */
 static inline bool hu_str_has_lower(hu_str s, hu_str part)
 {
-    for (size_t i = 0; i + part.n <= s.n; i++) {
-        size_t k = 0;
-
-        while (k < part.n && hu_char_lower(s.p[i + k]) == part.p[k])
-            k++;
-        if (k == part.n)
+    for (size_t i = 0; i + part.n <= s.n; i++)
+        if (hu_str_starts_lower((hu_str){s.p + i, s.n - i}, part))
             return true;
-    }
     return false;
 }
 

@@ -216,7 +216,7 @@ static void write_unread(const answer *a, const hu_unread_list *one)
 /* Returns 0, also for what cannot be read, or HU_ENOMEM. */
 static int info_of(answer *a, const char *path, int *status, hu_error *err)
 {
-    hu_input_options    input = {a->o->limits, hu_thread_count() > 1, NULL};
+    hu_input_options    input = {.limits = a->o->limits, .threads = hu_thread_count()};
     hu_error            why = {0};
     const hu_info_how   how = {&a->o->limits, a->o->json, a->width};
     const hu_input_kind kind = hu_input_kind_of(path, &a->o->limits);

@@ -29,7 +29,7 @@ static const hu_option rows[] = {
 
 static int read_tables(const options *o, const hu_inputs *inputs, hu_arena *arena, hu_operations *table, hu_error *err)
 {
-    const hu_input_options how = {.limits = o->shared.limits, .read_ahead = true};
+    const hu_input_options how = {.limits = o->shared.limits, .threads = 2};
 
     for (size_t i = 0; i < inputs->n; i++) {
         hu_input *in = hu_input_open(inputs->at[i], &how, err);

@@ -9,12 +9,13 @@
  *  - PyTorch's execution traces are named like profiler traces and are something else.
  */
 #include "base/json_scan.h"
+#include "ingest/chrome_pieces.h"
 #include "ingest/chrome_reader.h"
 #include "ingest/format.h"
 #include "ingest/producers.h"
 
 enum {
-    LOOK_AHEAD_BYTES = 512, /* what is_event_start may need to see */
+    LOOK_AHEAD_BYTES = 512, /* what chrome_is_event_start may need to see */
 };
 
 typedef struct {
@@ -22,6 +23,8 @@ typedef struct {
     chrome_scan_event *scan;
     hu_span            span;
     const char        *p, *end;
+    chrome_pieces     *pieces;    /* NULL: nobody scans ahead */
+    const char        *piece_at;  /* the event from which on the span was scanned ahead; NULL: it was not */
     int64_t            n_members; /* of the top object */
     bool               saw_events, saw_nodes, saw_rocprof;
     hu_error          *err;
@@ -55,6 +58,7 @@ static int more(document *d)
         return rc;
     d->p = d->span.p;
     d->end = d->span.p + d->span.n;
+    d->piece_at = d->pieces ? chrome_pieces_begin(d->pieces, &d->span) : NULL;
     return 1;
 }
 
@@ -82,22 +86,6 @@ static void truncated(document *d, const char *why)
     hu_builder_truncated(d->r.b, offset_of(d, d->end), broken.code ? broken.text : why);
 }
 
-/* At '{': is the next thing a member that events have? */
-static bool is_event_start(const char *p)
-{
-    const chrome_key *k = NULL;
-
-    p = skip_space(p + 1);
-    if (*p != '"')
-        return false;
-    for (size_t i = 0; i < chrome_key_count && !chrome_keys[i].is_arg; i++) {
-        k = &chrome_keys[i];
-        if (memcmp(p + 1, k->text, k->n) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* From behind d->p to the next event.  1: found; 0: the end; negative: a failure. */
 static int resync(document *d)
 {
@@ -112,7 +100,7 @@ static int resync(document *d)
             if (d->p >= d->end)
                 return 0;
         }
-        if (*d->p == '{' && (before == ',' || before == '[') && is_event_start(d->p))
+        if (*d->p == '{' && (before == ',' || before == '[') && chrome_is_event_start(d->p))
             return 1;
         if ((unsigned char)*d->p > 0x20)
             before = *d->p;
@@ -153,7 +141,10 @@ static int read_events(document *d)
     while ((rc = *d->p == '{' ? 1 : next_solid(d)) > 0) {
         const char *after;
 
-        if (*d->p == '{') {
+        if (d->p == d->piece_at) {
+            d->p = chrome_pieces_take(d->pieces, &d->span, &d->r);
+            d->piece_at = NULL;
+        } else if (*d->p == '{') {
             after = d->scan(&d->r.scanner, d->p, d->end, &d->r.event);
             if (after) {
                 q->events++;
@@ -418,6 +409,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
     d->err = err;
     d->scan = chrome_scan_for(hu_cpu_detect());
     chrome_scanner_init(&d->r.scanner, hu_input_limits(in)->nesting);
+    d->pieces = chrome_pieces_new(&d->r, d->scan);
     rc = hu_input_next(in, 0, &d->span, err);
     if (rc == 0) {
         d->p = d->span.p;
@@ -433,6 +425,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
         if (found_nothing(d))
             rc = fail_empty(d);
     }
+    chrome_pieces_free(d->pieces);
     hu_arena_free(arena);
     return rc;
 }

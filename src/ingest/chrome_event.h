@@ -106,6 +106,9 @@ typedef struct {
 extern const chrome_key chrome_keys[];
 extern const size_t     chrome_key_count;
 
+/* At '{', with a look-ahead of 512 bytes or the end of the text: is the next thing a member that events have? */
+bool chrome_is_event_start(const char *p);
+
 void chrome_scanner_init(chrome_scanner *scanner, int64_t nesting);
 
 /*

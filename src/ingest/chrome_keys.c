@@ -45,6 +45,20 @@ void chrome_scanner_init(chrome_scanner *scanner, int64_t nesting)
     }
 }
 
+bool chrome_is_event_start(const char *p)
+{
+    do
+        p++;
+    while (*p && (unsigned char)*p <= 0x20);
+    if (*p != '"')
+        return false;
+    for (size_t i = 0; i < chrome_key_count && !chrome_keys[i].is_arg; i++) {
+        if (memcmp(p + 1, chrome_keys[i].text, chrome_keys[i].n) == 0)
+            return true;
+    }
+    return false;
+}
+
 chrome_scan_event *chrome_scan_for(hu_cpu cpu)
 {
     switch (cpu) {

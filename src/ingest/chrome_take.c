@@ -66,22 +66,26 @@ static uint32_t text_of(chrome_reader *r, int place)
 static uint32_t list_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
-    bool                quoted = false;
+    const char         *p = v->p, *end = v->p + v->n;
+    unsigned            found = 0;
     size_t              n = 0;
     char               *out;
 
     if (!chrome_has(&r->event, place) || !memchr(v->p, '\n', v->n))
         return text_of(r, place);
     out = room_for(r, v->n);
-    for (size_t i = 0; out && i < v->n; i++) {
-        const char c = v->p[i];
+    while (out && p < end) {
+        const char *from = p;
 
-        if (!quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t'))
+        if ((unsigned char)*p <= 0x20) {
+            p = skip_space(p);
             continue;
-        out[n++] = c;
-        if (c == '"' && !(i && v->p[i - 1] == '\\'))
-            quoted = !quoted;
-        else if (c == ',' && !quoted)
+        }
+        p = *p == '"' ? string_close(p + 1, end, &found) : p;
+        p += p < end;
+        memcpy(out + n, from, (size_t)(p - from));
+        n += (size_t)(p - from);
+        if (*from == ',')
             out[n++] = ' ';
     }
     return out ? hu_builder_intern(r->b, (hu_str){out, n}) : 0;

@@ -402,7 +402,7 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 
 int hu_node_log_read_path(hu_node_log *log, const char *path, const hu_limits *limits, hu_error *err)
 {
-    const hu_input_options how = {.limits = *limits, .read_ahead = true};
+    const hu_input_options how = {.limits = *limits, .threads = 2};
     hu_input              *in = hu_input_open(path, &how, err);
     int                    rc;
 

@@ -142,11 +142,22 @@ bool hu_producers_is_memory(hu_str call)
            hu_str_equal(call, HU_STR("madvise"));
 }
 
+/* Asked for each distinct name: one pass looks for the first two letters of all names, and rarely finds any. */
 bool hu_producers_is_comm(hu_str kernel)
 {
+    uint32_t second[32] = {0}; /* by the low bits of a first letter, those of the second ones */
+
     for (size_t i = 0; i < HU_COUNT(comm_names); i++)
-        if (hu_str_has_lower(kernel, hu_str_of(comm_names[i])))
-            return true;
+        second[comm_names[i][0] & 31] |= 1u << (comm_names[i][1] & 31);
+    for (size_t at = 0; at + 1 < kernel.n; at++) {
+        const hu_str rest = {kernel.p + at, kernel.n - at};
+
+        if (!(second[kernel.p[at] & 31] >> (kernel.p[at + 1] & 31) & 1))
+            continue;
+        for (size_t i = 0; i < HU_COUNT(comm_names); i++)
+            if (hu_str_starts_lower(rest, hu_str_of(comm_names[i])))
+                return true;
+    }
     return false;
 }
 

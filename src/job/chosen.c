@@ -37,7 +37,7 @@ static void choose(work *w, const hu_late_ranks *late, size_t n)
 static void read_one(void *context, size_t i)
 {
     const work            *w = context;
-    const hu_input_options input = {w->filling->options->limits, false, NULL};
+    const hu_input_options input = {.limits = w->filling->options->limits};
     hu_error               unused = {0};
     hu_findings           *f;
     hu_trace              *t = hu_open_trace(w->filling->ranks[w->rank[i]].input, &input, &unused);

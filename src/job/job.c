@@ -373,7 +373,9 @@ int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena
         return err->code;
     }
     few = w.n_mine < (size_t)w.threads;
-    w.input = (hu_input_options){options->limits, w.threads > 1 && few, options->progress};
+    w.input = (hu_input_options){.limits = options->limits,
+                                 .threads = few && w.n_mine ? (w.threads + (int)w.n_mine - 1) / (int)w.n_mine : 1,
+                                 .progress = options->progress};
     w.digest.threads = few ? w.threads : 1;
     hu_thread_each(w.n_mine, w.threads, read_mine, &w);
     if (!hu_crew_is_first(options->crew))

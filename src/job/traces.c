@@ -45,7 +45,9 @@ int hu_traces_read(const hu_inputs *inputs, hu_limits limits, hu_progress *progr
 {
     const int threads = hu_thread_count();
     work      w = {.inputs = inputs,
-                   .input = {limits, threads > 1 && inputs->n < (size_t)threads, progress},
+                   .input = {.limits = limits,
+                             .threads = inputs->n && inputs->n < (size_t)threads ? threads / (int)inputs->n : 1,
+                             .progress = progress},
                    .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
                    .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
 

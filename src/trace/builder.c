@@ -13,9 +13,6 @@ enum {
     FIRST_TRACK_SLOTS = 64,
 };
 
-/* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
-static const uint32_t FIRST_WIDE_ID = 0xffff0000u;
-
 static const int64_t LONGEST_NS = INT64_C(7) * 24 * 3600 * 1000000000; /* a week, as for complete events */
 
 hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
@@ -54,6 +51,8 @@ void hu_builder_free(hu_builder *b)
 {
     if (!b)
         return;
+    if (b->trace->strings.texts != b->trace->arena)
+        hu_arena_free(b->trace->strings.texts);
     hu_arena_free(b->trace->arena);
     hu_arena_free(b->scratch);
 }
@@ -72,6 +71,12 @@ int hu_builder_fail(hu_builder *b, int code, int64_t offset, const char *text)
     return b->error.code;
 }
 
+void hu_builder_fail_texts(hu_builder *b)
+{
+    hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
+                    "the names in this file exceed the memory limit; raise --limit string_bytes=N");
+}
+
 uint32_t hu_builder_intern(hu_builder *b, hu_str text)
 {
     uint32_t id;
@@ -84,8 +89,7 @@ uint32_t hu_builder_intern(hu_builder *b, hu_str text)
         return 0;
     }
     if (b->trace->strings.bytes > (uint64_t)b->limits.string_bytes)
-        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
-                        "the names in this file exceed the memory limit; raise --limit string_bytes=N");
+        hu_builder_fail_texts(b);
     return id;
 }
 
@@ -153,7 +157,7 @@ static bool grow_track_slots(hu_builder *b)
     return true;
 }
 
-static uint32_t find_track(hu_builder *b, const hu_track *want)
+uint32_t hu_builder_find_track(hu_builder *b, const hu_track *want)
 {
     hu_trace *t = b->trace;
     size_t    at;
@@ -176,34 +180,34 @@ static uint32_t find_track(hu_builder *b, const hu_track *want)
 
 uint32_t hu_builder_track(hu_builder *b, hu_track_type type, hu_builder_id pid, hu_builder_id tid)
 {
-    return find_track(b, &(hu_track){.type = type,
-                                     .pid = pid.value,
-                                     .pid_is_text = pid.is_text,
-                                     .tid = tid.value,
-                                     .tid_is_text = tid.is_text,
-                                     .device = -1,
-                                     .stream = -1});
+    return hu_builder_find_track(b, &(hu_track){.type = type,
+                                                .pid = pid.value,
+                                                .pid_is_text = pid.is_text,
+                                                .tid = tid.value,
+                                                .tid_is_text = tid.is_text,
+                                                .device = -1,
+                                                .stream = -1});
 }
 
 uint32_t hu_builder_stream(hu_builder *b, hu_builder_id pid, int64_t device, int64_t stream)
 {
-    return find_track(b, &(hu_track){.type = HU_TRACK_STREAM,
-                                     .pid = pid.value,
-                                     .pid_is_text = pid.is_text,
-                                     .tid = stream,
-                                     .device = device,
-                                     .stream = stream});
+    return hu_builder_find_track(b, &(hu_track){.type = HU_TRACK_STREAM,
+                                                .pid = pid.value,
+                                                .pid_is_text = pid.is_text,
+                                                .tid = stream,
+                                                .device = device,
+                                                .stream = stream});
 }
 
 uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name)
 {
-    const uint32_t track = find_track(b, &(hu_track){.type = HU_TRACK_COUNTER,
-                                                     .pid = pid.value,
-                                                     .pid_is_text = pid.is_text,
-                                                     .tid = name,
-                                                     .tid_is_text = true,
-                                                     .device = -1,
-                                                     .stream = -1});
+    const uint32_t track = hu_builder_find_track(b, &(hu_track){.type = HU_TRACK_COUNTER,
+                                                                .pid = pid.value,
+                                                                .pid_is_text = pid.is_text,
+                                                                .tid = name,
+                                                                .tid_is_text = true,
+                                                                .device = -1,
+                                                                .stream = -1});
 
     if (!hu_builder_failed(b))
         b->trace->tracks.at[track].name = name;
@@ -260,18 +264,19 @@ static bool grow_ids(hu_trace *t, uint32_t **column, size_t cap)
     return p != NULL;
 }
 
-static bool make_room(hu_builder *b)
+static bool fail_events(hu_builder *b)
 {
-    hu_trace    *t = b->trace;
-    const size_t cap = t->cap ? t->cap * 2 : FIRST_SLICES;
+    hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET, "more events than the limit; raise --limit events=N, or record fewer steps");
+    return false;
+}
 
-    if (t->n < t->cap)
-        return true;
-    if (t->n >= HU_NONE - 1 || (int64_t)t->n >= b->limits.events) {
-        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
-                        "more events than the limit; raise --limit events=N, or record fewer steps");
-        return false;
-    }
+static bool grow_columns(hu_builder *b, size_t want)
+{
+    hu_trace *t = b->trace;
+    size_t    cap = t->cap ? t->cap : FIRST_SLICES;
+
+    while (cap < want)
+        cap *= 2;
     if (!grow_column(t, (void **)&t->start_ns, sizeof *t->start_ns, cap) ||
         !grow_column(t, (void **)&t->dur_ns, sizeof *t->dur_ns, cap) ||
         !grow_column(t, (void **)&t->track, sizeof *t->track, cap) ||
@@ -285,24 +290,37 @@ static bool make_room(hu_builder *b)
     return true;
 }
 
-static uint32_t narrow_id(hu_builder *b, uint64_t id)
+bool hu_builder_make_room(hu_builder *b, size_t more)
 {
-    uint32_t *place;
+    const size_t want = b->trace->n + more;
 
-    if (id < FIRST_WIDE_ID)
-        return (uint32_t)id;
-    hu_quality_count(&b->trace->quality, HU_REASON_WIDE_ID, 0);
-    place = hu_map_put(&b->wide_ids, id);
-    if (!place) {
+    if (want >= HU_NONE || (int64_t)want > b->limits.events)
+        return fail_events(b);
+    return want <= b->trace->cap || grow_columns(b, want);
+}
+
+uint32_t hu_builder_number_wide(hu_builder *b, uint64_t id)
+{
+    uint32_t *place = hu_map_put(&b->wide_ids, id);
+
+    if (place && *place != HU_MAP_NONE)
+        return *place;
+    /* past 65,535 of them ids are shared no more: 0 links to nothing, which is better than to something wrong */
+    if (place && b->wide.n == UINT32_MAX - HU_FIRST_WIDE_ID)
+        return *place = 0;
+    if (!place || !hu_vec_push(b->scratch, &b->wide, id)) {
         hu_builder_no_memory(b);
         return 0;
     }
-    if (*place == HU_MAP_NONE) {
-        /* past 65,535 of them ids are shared no more: 0 links to nothing, which is better than to something wrong */
-        *place = b->n_wide < UINT32_MAX - FIRST_WIDE_ID ? FIRST_WIDE_ID + b->n_wide : 0;
-        b->n_wide++;
-    }
-    return *place;
+    return *place = HU_FIRST_WIDE_ID + (uint32_t)b->wide.n - 1;
+}
+
+static uint32_t narrow_id(hu_builder *b, uint64_t id)
+{
+    if (id < HU_FIRST_WIDE_ID)
+        return (uint32_t)id;
+    hu_quality_count(&b->trace->quality, HU_REASON_WIDE_ID, 0);
+    return hu_builder_number_wide(b, id);
 }
 
 void hu_builder_add(hu_builder *b, const hu_builder_slice *s)
@@ -310,13 +328,8 @@ void hu_builder_add(hu_builder *b, const hu_builder_slice *s)
     hu_trace *t = b->trace;
     size_t    i = t->n;
 
-    if (hu_builder_failed(b) || !make_room(b))
+    if (hu_builder_failed(b) || !hu_builder_make_room(b, 1))
         return;
-    if ((int64_t)i >= b->limits.events) {
-        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
-                        "more events than the limit; raise --limit events=N, or record fewer steps");
-        return;
-    }
     t->start_ns[i] = s->start_ns;
     t->dur_ns[i] = s->dur_ns;
     t->track[i] = s->track;

@@ -22,6 +22,17 @@ void hu_builder_free(hu_builder *b);
 /* Sorts, links parents, launches and flows, and hands over.  NULL on failure; the builder is gone either way. */
 hu_trace *hu_builder_freeze(hu_builder *b, hu_error *err);
 
+/*
+ * Large files are built in pieces, side by side: a piece is a builder of its own for a stretch of the file, which is
+ * joined behind what is in the whole by then.  The whole is then as if its importer had built it all by itself.  What
+ * only importers of other formats build (hu_builder_begin, allocations of snapshots, CPU samples, devices, metadata,
+ * aliases, descriptions of processes) must not be in a piece.  A failure of the piece is one of the whole.
+ */
+void hu_builder_join(hu_builder *whole, hu_builder *piece);
+
+/* Empties a piece for another stretch, and keeps its memory.  False when there is none. */
+bool hu_builder_clear(hu_builder *piece);
+
 /* 0, or the first failure. */
 int hu_builder_status(const hu_builder *b, hu_error *err);
 

@@ -8,6 +8,9 @@
 
 enum { HU_SEEN_SLOTS = 4096 };
 
+/* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
+static const uint32_t HU_FIRST_WIDE_ID = 0xffff0000u;
+
 /* Tables whose rows come again and again: a kernel is launched a million times in a dozen ways. */
 enum { HU_SEEN_OPS, HU_SEEN_KERNELS, HU_SEEN_COPIES, HU_SEEN_CALLS, HU_SEEN_TABLES };
 
@@ -35,14 +38,15 @@ struct hu_builder {
     size_t    track_mask;
     uint32_t  last_track;
     hu_map    wide_ids;
-    uint32_t  n_wide;
-    hu_map    open_top; /* track -> innermost open begin */
-    hu_map    stack_of; /* hash of a call chain's last step -> 1 + row */
+    HU_VEC(uint64_t) wide; /* in the order of their numbers */
+    hu_map open_top;       /* track -> innermost open begin */
+    hu_map stack_of;       /* hash of a call chain's last step -> 1 + row */
     HU_VEC(hu_open_slice) open;
     HU_VEC(hu_pending_name) thread_names;
     HU_VEC(hu_pending_name) process_names;
     HU_VEC(hu_described_process) processes;
-    hu_map    process_of;           /* number -> row of `processes` */
+    hu_map process_of;              /* number -> row of `processes` */
+    HU_VEC(uint32_t) numbers;       /* of a piece, what join.c needs to know of it */
     uint32_t *seen[HU_SEEN_TABLES]; /* hash of a row -> 1 + the last row with it; 0 none */
 };
 
@@ -56,5 +60,17 @@ static inline bool hu_builder_failed(const hu_builder *b)
 {
     return b->error.code != 0;
 }
+
+/* The track that is like `want`; a new one where there is none.  0 after a failure. */
+uint32_t hu_builder_find_track(hu_builder *b, const hu_track *want);
+
+/* The texts are larger than the limit. */
+void hu_builder_fail_texts(hu_builder *b);
+
+/* Room for `more` slices; false after a failure, the limit of events among them. */
+bool hu_builder_make_room(hu_builder *b, size_t more);
+
+/* The number of an id that does not fit 32 bits, or is where such numbers are: HU_FIRST_WIDE_ID and on.  0 after a failure. */
+uint32_t hu_builder_number_wide(hu_builder *b, uint64_t id);
 
 #endif

@@ -55,3 +55,17 @@ bool hu_quality_say_partial(const hu_quality *q, char *out, size_t room)
                  q->outsiders == 1 ? " was" : "es were");
     return out[0] != '\0';
 }
+
+void hu_quality_join(hu_quality *whole, const hu_quality *part)
+{
+    for (int i = 0; i < HU_REASON_COUNT; i++) {
+        whole->count[i] += part->count[i];
+        whole->dur_ns[i] += part->dur_ns[i];
+    }
+    for (size_t i = 0; i < sizeof whole->by_phase / sizeof *whole->by_phase; i++)
+        whole->by_phase[i] += part->by_phase[i];
+    whole->events += part->events;
+    whole->duration_sum_ns += part->duration_sum_ns;
+    if (part->events)
+        whole->has_all_events = part->has_all_events;
+}

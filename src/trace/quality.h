@@ -64,6 +64,9 @@ static inline void hu_quality_count(hu_quality *q, hu_reason reason, int64_t dur
     q->dur_ns[reason] += dur_ns > 0 ? dur_ns : 0;
 }
 
+/* Adds what was counted in a part of the same file that lies behind all of `whole` so far. */
+void hu_quality_join(hu_quality *whole, const hu_quality *part);
+
 const char *hu_reason_name(hu_reason reason); /* snake_case, for JSON */
 const char *hu_reason_words(hu_reason reason);
 bool        hu_reason_is_loss(hu_reason reason);

@@ -41,7 +41,7 @@ static size_t walk(hu_str bytes, const char *text, size_t keep, bool ahead, int 
     hu_span          span = {0};
     size_t           seen = 0, kept = 0;
 
-    options.read_ahead = ahead;
+    options.threads = ahead ? 2 : 1;
     in = hu_input_open_memory(bytes, "test", &options, &err);
     assert_non_null(in);
     do {
@@ -140,7 +140,7 @@ static void an_input_may_be_closed_before_its_end(void **state)
     hu_input        *in;
 
     (void)state;
-    options.read_ahead = true;
+    options.threads = 2;
     in = hu_input_open_memory((hu_str){text, BYTES}, "test", &options, &err);
     assert_int_equal(hu_input_head(in).n, 256 * 1024);
     hu_input_close(in);

@@ -130,7 +130,7 @@ static void several_zstd_frames_are_one_stream(void **state)
     n += ZSTD_compress(packed + n, 2 * BYTES - n, text + 100, BYTES - 100, 1);
     options.progress = &progress;
     for (int ahead = 0; ahead < 2; ahead++) {
-        options.read_ahead = ahead;
+        options.threads = ahead ? 2 : 1;
         atomic_store(&progress.done_bytes, 0);
         in = hu_input_open_memory((hu_str){(char *)packed, n}, "test", &options, &err);
         assert_string_equal(hu_input_compression(in), "zstd");
@@ -159,7 +159,7 @@ static void a_file_that_inflates_absurdly_is_refused(void **state)
         int       rc;
 
         options.limits = hu_limits_default();
-        options.read_ahead = ahead;
+        options.threads = ahead ? 2 : 1;
         in = hu_input_open_memory((hu_str){(char *)packed, n}, "bomb", &options, &err);
         while ((rc = hu_input_next(in, 0, &span, &err)) == 0 && !span.is_last)
             ;
@@ -191,7 +191,7 @@ static void spans_survive_any_sequence_of_keeps(void **state)
         hu_span   span = {0};
         size_t    keep = 0;
 
-        options.read_ahead = round & 1;
+        options.threads = 1 + (round & 1);
         in = hu_input_open_memory((hu_str){text, BYTES}, "test", &options, &err);
         assert_non_null(in);
         for (;;) {
@@ -253,7 +253,7 @@ static void a_file_and_memory_give_the_same_stream(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, packed, n), n);
     close(fd);
-    options.read_ahead = true;
+    options.threads = 2;
     in = hu_input_open(path, &options, &err);
     unlink(path);
     assert_non_null(in);
