@@ -203,6 +203,15 @@ class StandIn(Case):
         self.assertEqual(done.returncode, 3)
         self.assertIn("/proc/holdup: cannot be created: No such file or directory; choose another folder with -o", done.stderr)
 
+        for mode in (0o644, 0o755):
+            file = self.folder / "file"
+            file.write_text("")
+            file.chmod(mode)
+            done = recorder.holdup("trace", process.pid, *QUICK, "-o", file, env=self.environment())
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"{file}: is no folder; choose another one with -o", done.stderr)
+        self.assertFalse((self.sockets / "dynolog").exists(), "found out before the job is asked")
+
     def test_silence_has_a_reason(self) -> None:
         plain = self.start("sleep", "100", env=recorder.environment())
         _, said = self.trace(plain.pid, *QUICK, status=3)
@@ -331,6 +340,16 @@ class StandIn(Case):
         answer, said = self.trace(run.pid, *QUICK, "--seconds", "1")
         self.assertEqual(([r["state"] for r in answer["runs"]], answer["processes"]), (["written"], []), said)
         self.assertEqual(pathlib.Path(answer["runs"][0]["files"][0]).parent, self.out.resolve())
+
+    def test_a_run_that_ends_meanwhile(self) -> None:
+        name, own = f"short-{os.getpid()}", self.folder / "run.pftrace"
+        run = self.start(EXE, "run", "--session-new", name, "--no-report", "-q", "-o", own, "--", "sh", "-c", "echo ready; sleep 3")
+        assert run.stdout
+        self.assertEqual(run.stdout.readline(), "ready\n")
+        answer, said = self.trace("--job", name, *QUICK, status=3)
+        self.assertEqual([(r["state"], r["failure"]) for r in answer["runs"]], [("failed", "it ended meanwhile; what it recorded is in its own trace")], said)
+        self.assertEqual(run.wait(), 0)
+        self.assertTrue(own.exists())
 
     def test_wrong_usage(self) -> None:
         for words, said in (

@@ -69,7 +69,8 @@ static const hu_option rows[] = {
      "record N steps of the optimizer instead; processes then begin one by one, each at its next step", AT(steps),
      .heading = "when"},
     {"at", 0, HU_OPTION_TEXT, "TIME",
-     "start at this time in all processes and nodes: 2026-11-23T20:15:00Z, or +30s (default: as soon as all have asked)",
+     "start at this time in all processes: 2026-11-23T20:15:00Z, or +30s from now; on several nodes pass the same time of day "
+     "to all (default: as soon as all have asked)",
      AT(at), .heading = "when"},
     {"warm-up", 0, HU_OPTION_SPECIAL, "SECONDS", "let the profiler warm up for this time before (default: 5)",
      AT(warm_up_ms), .parse = parse_seconds, .heading = "when"},
@@ -154,6 +155,7 @@ static int make_folder(trace_state *s, hu_error *err)
 {
     char        default_name[64];
     const char *wanted = s->o->shared.output;
+    struct stat about;
     struct tm   t;
     time_t      now = time(NULL);
 
@@ -163,6 +165,8 @@ static int make_folder(trace_state *s, hu_error *err)
     if (!s->made_folder && errno != EEXIST)
         return hu_fail(err, HU_EIO, wanted, HU_NO_OFFSET, "cannot be created: %s; choose another folder with -o",
                        strerror(errno));
+    if (!s->made_folder && stat(wanted, &about) == 0 && !S_ISDIR(about.st_mode))
+        return hu_fail(err, HU_EIO, wanted, HU_NO_OFFSET, "is no folder; choose another one with -o");
     if (!realpath(wanted, s->folder) || faccessat(AT_FDCWD, s->folder, W_OK | X_OK, AT_EACCESS) < 0)
         return hu_fail(err, HU_EIO, wanted, HU_NO_OFFSET, "cannot be written: %s; choose another folder with -o",
                        strerror(errno));
@@ -435,7 +439,8 @@ const hu_command hu_command_trace = {
     .examples = "  KINETO_USE_DAEMON=1 torchrun --nproc-per-node 8 train.py &\n"
                 "  holdup trace --all\n"
                 "  holdup trace 4711 --seconds 1 --shapes -o slow/\n"
-                "  srun --overlap --jobid 123 holdup trace --job 123 --at +30s -o /shared/slow",
+                "  srun --overlap --jobid 123 --ntasks-per-node 1 holdup trace --job 123 \\\n"
+                "      --at \"$(date -u -d '+30 seconds' +%FT%TZ)\" -o /shared/slow",
     .wants = "process numbers",
     .example = "holdup trace 4711",
     .shared = HU_SHARED_OUTPUT | HU_SHARED_JSON | HU_SHARED_QUIET,

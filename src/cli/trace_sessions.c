@@ -114,7 +114,9 @@ void hu_trace_session_save(hu_trace_session *s, const char *folder, const char *
         how.host = facts->host;
     if (hu_pftrace_write(&how, arena, &done, &err) < 0) {
         snprintf(s->why, sizeof s->why, "%s",
-                 err.code == HU_EEMPTY ? "nothing was recorded: its programs ended, or have no recorder in them" : err.text);
+                 access(s->entry.path, F_OK) < 0 ? "it ended meanwhile; what it recorded is in its own trace"
+                 : err.code == HU_EEMPTY         ? "nothing was recorded: its programs ended, or have no recorder in them"
+                                                 : err.text);
         s->state = HU_TRACE_FAILED;
         return;
     }
