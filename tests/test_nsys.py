@@ -24,6 +24,16 @@ OTHERWISE = {"Result", "T-Pri", "StcSMem (MB)", "DymSMem (MB)", "SMem (MB)", "Th
              "ParentId", "RangeStack", "NameTree", "Device", "Thread Name", "QStdDev (ns)", "Row#"}
 
 
+# nsys before 2023.1 has other names for reports, and records MPI without bytes.
+EARLY = {"nvtx_sum": "nvtxsum", "nvtx_pushpop_sum": "nvtxppsum", "nvtx_startend_sum": "nvtxsesum", "nvtx_pushpop_trace": "nvtxpptrace", "osrt_sum": "osrtsum"}
+
+
+def is_early() -> bool:
+    said = subprocess.run([str(NSYS), "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"version (\d+)\.", said)
+    return bool(version) and int(version[1]) < 2023
+
+
 def plain(text: str) -> str:
     """A name without the version of the API and the arguments that PyTorch wrote into a range, also where a kernel's name follows."""
     return re.sub(r"_v\d{4,}$|, (op_id|seq|sizes) = [^/]*$|, (op_id|seq|sizes) = [^/]*(?=/)", "", text)
@@ -64,10 +74,11 @@ class Case(unittest.TestCase):
         out = self.folder / "out"
         for old in self.folder.glob("out_*.csv"):
             old.unlink()
-        self.nsys(command, "-r", ",".join(reports), "-f", "csv", "-o", out, path)
+        names = {r: EARLY.get(r, r) if is_early() else r for r in reports}
+        self.nsys(command, "-r", ",".join(names.values()), "-f", "csv", "-o", out, path)
         told = {}
-        for report in reports:
-            file = self.folder / f"out_{report.replace(':', '_')}.csv"
+        for report, name in names.items():
+            file = self.folder / f"out_{name.replace(':', '_')}.csv"
             if file.exists() and file.stat().st_size:
                 with file.open(newline="", encoding="utf-8") as f:
                     told[report] = list(csv.DictReader(f))
@@ -282,10 +293,12 @@ class Recordings(Case):
                               text=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         sql = "SELECT name, count(*), max(bytes), min(bytes) FROM mpi_call WHERE bytes > 0 GROUP BY name ORDER BY name"
+        if is_early():
+            sql = "SELECT name, count(*) FROM mpi_call WHERE name NOT LIKE 'MPI_Comm%' AND name NOT LIKE 'MPI_Init%' AND name <> 'MPI_Finalize' GROUP BY name ORDER BY name"
         for rank in range(3):
             theirs = self.ask(self.folder / f"their{rank}.sqlite", sql)
             self.assertEqual(theirs, self.ask(self.folder / f"own-rank{rank}.pftrace", sql))
-            self.assertEqual(len(theirs), 8 if rank < 2 else 7)
+            self.assertEqual(len(theirs), (8 if rank < 2 else 7) + is_early(), "and a barrier, which has no bytes")
 
     def test_reports_of_a_recording(self) -> None:
         """`nsys stats` of what nsys recorded, row by row; a range stands behind its domain."""
