@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch test-nsys lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
@@ -17,6 +17,7 @@ help:
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
+	@echo 'make test-nsys  the two tools around one another, with Nsight Systems 2022.4.2 of Debian, fetched into ~/.cache/holdup/nsys (175 MB)'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md, query.md, doctor.md and xid.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
@@ -79,6 +80,9 @@ test-torch: build
 	    { python3 -m venv "$(TORCH)" && "$(TORCH)/bin/pip" install --quiet torch numpy transformers accelerate lightning; } || \
 	    { rm -rf "$(TORCH)"; exit 1; }
 	@HOLDUP=$(BUILD)/holdup python3 -m unittest $$(grep -l torch_or_skip tests/test_*.py | sed 's,/,.,; s,\.py$$,,')
+
+test-nsys: build
+	@nsys=$$(python3 -m tests.nsys_debian) && HOLDUP=$(BUILD)/holdup HOLDUP_NSYS="$$nsys" python3 -m unittest tests.test_nsys
 
 lint:
 	@scripts/setup --quiet test

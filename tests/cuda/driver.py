@@ -33,24 +33,32 @@ def _sources(suite: str) -> str:
             if word.startswith("http") and word.rstrip("/").endswith("/debian"):
                 mirror = word
                 break
-    return f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {suite} non-free\n"
+    return f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {suite} main non-free\n"
 
 
-def _unpack(branch: str, folder: pathlib.Path, file: str) -> None:
-    package, pattern = FILES[file]
+def unpack(suite: str, packages: tuple[str, ...], root: pathlib.Path) -> None:
+    """What these packages of Debian hold, below a root of its own."""
     with tempfile.TemporaryDirectory(prefix="holdup-apt-") as scratch:
         base = pathlib.Path(scratch)
         (base / "lists/partial").mkdir(parents=True)
         (base / "cache/archives/partial").mkdir(parents=True)
-        (base / "sources.list").write_text(_sources(SUITES[branch]))
+        (base / "sources.list").write_text(_sources(suite))
         options = ["-o", f"Dir::Etc::sourcelist={base}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null", "-o",
                    f"Dir::State::lists={base}/lists",
                    "-o", f"Dir::Cache={base}/cache", "-o", "APT::Sandbox::User=root"]
         subprocess.run(["apt-get", *options, "update"], check=True, capture_output=True, timeout=200)
-        subprocess.run(["apt-get", *options, "download", package], check=True, capture_output=True, timeout=200, cwd=base)
-        archive, = base.glob(f"{package}_*.deb")
-        subprocess.run(["dpkg-deb", "-x", archive, base / "new"], check=True, capture_output=True, timeout=100)
-        real, = (p for p in (base / "new").rglob(pattern) if p.is_file() and not p.is_symlink() and p.read_bytes()[:4] == b"\x7fELF")
+        subprocess.run(["apt-get", *options, "download", *packages], check=True, capture_output=True, timeout=600, cwd=base)
+        for package in packages:
+            archive, = base.glob(f"{package}_*.deb")
+            subprocess.run(["dpkg-deb", "-x", archive, root], check=True, capture_output=True, timeout=300)
+
+
+def _take(branch: str, folder: pathlib.Path, file: str) -> None:
+    package, pattern = FILES[file]
+    with tempfile.TemporaryDirectory(prefix="holdup-driver-") as scratch:
+        root = pathlib.Path(scratch)
+        unpack(SUITES[branch], (package,), root)
+        real, = (p for p in root.rglob(pattern) if p.is_file() and not p.is_symlink() and p.read_bytes()[:4] == b"\x7fELF")
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(real, folder / f"{file}.new")
         (folder / f"{file}.new").rename(folder / file)
@@ -65,7 +73,7 @@ def fetch(branch: str, file: str = "libcuda.so.1") -> pathlib.Path | None:
         skip_loudly(f"{file} {branch} is not there: HOLDUP_TEST_DRIVER=1 (make test-abi) fetches it")
         return None
     try:
-        _unpack(branch, folder, file)
+        _take(branch, folder, file)
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         skip_loudly(f"{file} {branch} cannot be fetched ({problem})")
         return None
