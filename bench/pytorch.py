@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the operators of `holdup run --pytorch` add to a training step: CPU time of the thread that trains.
 
-    bench/pytorch.py [--build build] [--steps 400] [--width 512]
+    bench/pytorch.py [--build build] [--steps 400] [--width 512] [--layers 12]
 
 One process trains a small network on the CPU under `holdup run`; libtorch's observer is on in every second step, so that the machine is the same for
 both. A row gives the median step without and with it, the median of the differences of neighbours, and its 95 % interval (bootstrap). What the
@@ -30,8 +30,8 @@ import torch
 from torch._C import _autograd, _profiler
 torch.manual_seed(0)
 torch.set_num_threads(1)
-width, steps, shapes, stacks = map(int, sys.argv[1:])
-net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(12)))
+width, steps, shapes, stacks, layers = map(int, sys.argv[1:])
+net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(layers)))
 sgd = torch.optim.SGD(net.parameters(), lr=1e-3)
 data = torch.randn(64, width)
 loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(steps)), batch_size=1)
@@ -57,12 +57,12 @@ print(json.dumps([times[20::2], times[21::2], sum(not e.name().startswith("Optim
 """
 
 
-def measure(holdup: pathlib.Path, option: str, width: int, steps: int) -> list:
+def measure(holdup: pathlib.Path, option: str, width: int, steps: int, layers: int) -> list:
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "train.py"
         program.write_text(PROGRAM)
         done = subprocess.run([holdup, "run", option, "--trace", "none", "-q", "--no-report", "-o", f"{folder}/run.pftrace", "--", PYTHON, program, str(width), str(steps),
-                               str(int("shapes" in option)), str(int("stacks" in option))], capture_output=True, text=True, check=False, timeout=1200,
+                               str(int("shapes" in option)), str(int("stacks" in option)), str(layers)], capture_output=True, text=True, check=False, timeout=1200,
                               env={k: v for k, v in os.environ.items() if not k.startswith("HOLDUP")} | {"CUDA_VISIBLE_DEVICES": ""})
     if done.returncode != 0:
         raise SystemExit(f"bench/pytorch: {option}: {done.stderr}")
@@ -74,12 +74,13 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--width", type=int, default=512)
+    parser.add_argument("--layers", type=int, default=12)
     options = parser.parse_args()
     if not pathlib.Path(PYTHON).exists():
         raise SystemExit(f"bench/pytorch: there is no {PYTHON}; set HOLDUP_TORCH_PYTHON to a Python with torch")
     print("| | operators a step | ms without | ms with | adds | an operator |\n|---|---|---|---|---|---|")
     for option in ("--pytorch", "--pytorch=shapes", "--pytorch=stacks"):
-        with_it, without, operators = measure((options.build / "holdup").resolve(), option, options.width, options.steps)
+        with_it, without, operators = measure((options.build / "holdup").resolve(), option, options.width, options.steps, options.layers)
         pairs = [a - b for a, b in zip(with_it, without)]
         draw = random.Random(1)
         drawn = sorted(statistics.median(draw.choices(pairs, k=len(pairs))) for _ in range(1000))
