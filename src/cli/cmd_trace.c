@@ -69,8 +69,8 @@ static const hu_option rows[] = {
      "record N steps of the optimizer instead; processes then begin one by one, each at its next step", AT(steps),
      .heading = "when"},
     {"at", 0, HU_OPTION_TEXT, "TIME",
-     "start at this time in all processes: 2026-11-23T20:15:00Z, or +30s from now; on several nodes pass the same time of day "
-     "to all (default: as soon as all have asked)",
+     "start at this time in all processes: 2026-11-23T20:15:00Z, or +30s from now; on several nodes pass the same time of "
+     "day to all (default: as soon as all have asked)",
      AT(at), .heading = "when"},
     {"warm-up", 0, HU_OPTION_SPECIAL, "SECONDS", "let the profiler warm up for this time before (default: 5)",
      AT(warm_up_ms), .parse = parse_seconds, .heading = "when"},
