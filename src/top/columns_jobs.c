@@ -149,6 +149,41 @@ static hu_top_tone holdup_tone(const void *row)
     return ROW->most->share >= HIGH_FROM ? HU_TONE_BAD : HU_TONE_WARN;
 }
 
+static double step_joules_number(const void *row)
+{
+    return ROW->joules_per_step;
+}
+
+static void step_joules(const void *row, char out[HU_TOP_CELL])
+{
+    hu_top_rate(out, ROW->joules_per_step);
+}
+
+static double sample_joules_number(const void *row)
+{
+    return ROW->joules_per_sample;
+}
+
+static void sample_joules(const void *row, char out[HU_TOP_CELL])
+{
+    hu_top_rate(out, ROW->joules_per_sample);
+}
+
+static double wasted_number(const void *row)
+{
+    return ROW->wasted;
+}
+
+static void wasted(const void *row, char out[HU_TOP_CELL])
+{
+    hu_top_percent(out, ROW->wasted, 0);
+}
+
+static hu_top_tone wasted_tone(const void *row)
+{
+    return ROW->wasted >= HIGH_FROM ? HU_TONE_WARN : HU_TONE_NORMAL;
+}
+
 static void name(const void *row, char out[HU_TOP_CELL])
 {
     snprintf(out, HU_TOP_CELL, "%s", JOB->name[0] ? JOB->name : "–");
@@ -173,6 +208,12 @@ const hu_top_column hu_top_columns_jobs[] = {
      "what its steps wait for most; below 10 %: what fills them"},
     {"idle", "GPU IDLE", 8, false, HU_SHOWN, 0, 2, idle, idle_number, NULL,
      "GPU time in which it had GPUs and did nothing with them"},
+    {"step-joules", "J/STEP", 6, false, HU_SHOWN_FOR_GPUS, 0, 7, step_joules, step_joules_number, NULL,
+     "joules of a step: GPUs that it alone has here, CPUs if told"},
+    {"sample-joules", "J/SMPL", 6, false, HU_SHOWN_FOR_GPUS, 0, 8, sample_joules, sample_joules_number, NULL,
+     "the same for a sample, where it counts samples"},
+    {"wasted", "WASTED%", 7, false, HU_SHOWN_FOR_GPUS, 0, 7, wasted, wasted_number, wasted_tone,
+     "share of its joules in which its GPUs did nothing, at least"},
     {"name", "NAME", 12, true, HU_SHOWN, 0, 5, name, NULL, NULL, "its name"},
     {NULL},
 };

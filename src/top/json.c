@@ -124,6 +124,11 @@ static void put_job(hu_json_out *j, const hu_top_job_row *r)
     put_number(j, "samples_per_second", r->samples_per_s);
     put_number(j, "tokens_per_second", r->tokens_per_s);
     put_number(j, "gpu_idle_seconds", job->idle_s);
+    put_number(j, "power_watts", r->watts);
+    put_number(j, "joules_per_step", r->joules_per_step);
+    put_number(j, "joules_per_sample", r->joules_per_sample);
+    put_number(j, "energy_joules", job->energy_j);
+    put_number(j, "energy_wasted_joules", job->wasted_j);
     put_word(j, "holdup", r->most ? r->most->cause : "");
     hu_json_open(j, "shares", '{');
     for (size_t i = 0; i < job->n_shares; i++)

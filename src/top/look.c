@@ -106,7 +106,7 @@ static hu_top_job *job_of(hu_top_look *l, const char *scheduler, const char *id,
         j = add(l, (void **)&l->jobs, &l->n_jobs, &l->jobs_room, HU_TOP_JOBS_MOST, sizeof *j);
         if (!j)
             return NULL;
-        j->world = j->idle_s = j->ranks_sending = j->ranks_lost = NAN;
+        j->world = j->idle_s = j->ranks_sending = j->ranks_lost = j->energy_j = j->wasted_j = NAN;
         set_text(j->scheduler, sizeof j->scheduler, scheduler);
         set_text(j->id, sizeof j->id, id);
     }
@@ -247,22 +247,6 @@ static void take_holdup(hu_top_look *l, double value, const char *const *label)
     j->share[j->n_shares++].share = value;
 }
 
-static void take_rank_count(hu_top_look *l, double value, const char *const *label)
-{
-    hu_top_job *j = job_of(l, label[0], label[1], label[3]);
-
-    if (j)
-        add_to(&j->ranks_sending, value);
-}
-
-static void take_lost(hu_top_look *l, double value, const char *const *label)
-{
-    hu_top_job *j = job_of(l, label[0], label[1], label[3]);
-
-    if (j)
-        add_to(&j->ranks_lost, value);
-}
-
 static void take_process_info(hu_top_look *l, double value, const char *const *label)
 {
     hu_top_rank *r = rank_of(l, label);
@@ -320,12 +304,12 @@ static void take_problem(hu_top_look *l, double value, const char *const *label)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-typedef enum { OF_GPU, OF_HOST, OF_HOSTS, OF_RANK, SPECIAL } kind;
+typedef enum { OF_GPU, OF_HOST, OF_HOSTS, OF_JOBS, OF_RANK, SPECIAL } kind;
 
 typedef struct {
     const char *name, *keys;
     kind        kind;
-    size_t      offset; /* of a double in hu_top_gpu, hu_top_host or hu_top_rank; OF_HOSTS: one that sums */
+    size_t      offset; /* of a double in hu_top_gpu, _host, _job or _rank; OF_HOSTS, OF_JOBS: one that sums */
     taking     *take;   /* SPECIAL */
 } row;
 
@@ -343,6 +327,10 @@ typedef struct {
 #define HOSTS(name, member)                                                    \
     {                                                                          \
         "holdup_host_" name, "", OF_HOSTS, offsetof(hu_top_host, member), NULL \
+    }
+#define JOBS(name, member)                                                        \
+    {                                                                             \
+        "holdup_job_" name, JOB_KEYS, OF_JOBS, offsetof(hu_top_job, member), NULL \
     }
 #define RANK(name, member)                                                          \
     {                                                                               \
@@ -369,8 +357,10 @@ static const row rows[] = {
     TAKE("holdup_job_info", "uuid,gpu,scheduler,job_id,user,job_name,world,k8s_pod,pod_uid", take_job_info),
     TAKE("holdup_gpu_allocated_idle_seconds_total", "scheduler,job_id,user", take_idle),
     TAKE("holdup_job_holdup", JOB_KEYS ",cause", take_holdup),
-    TAKE("holdup_job_ranks", JOB_KEYS, take_rank_count),
-    TAKE("holdup_job_ranks_lost_total", JOB_KEYS, take_lost),
+    JOBS("ranks", ranks_sending),
+    JOBS("ranks_lost_total", ranks_lost),
+    JOBS("energy_joules_total", energy_j),
+    JOBS("energy_wasted_joules_total", wasted_j),
     TAKE("holdup_job_process_info", RANK_KEYS ",world,name", take_process_info),
     TAKE("holdup_job_cause_seconds_total", RANK_KEYS ",cause", take_cause),
     RANK("rank_up", up),
@@ -432,6 +422,9 @@ void hu_top_look_put(hu_top_look *l, size_t series, double value, const char *co
     case OF_GPU:
         at = labels[0][0] ? gpu_of(l, labels[0], labels[1], labels[2]) : NULL;
         break;
+    case OF_JOBS:
+        at = job_of(l, labels[0], labels[1], labels[3]);
+        break;
     case OF_RANK:
         at = rank_of(l, labels);
         break;
@@ -446,7 +439,7 @@ void hu_top_look_put(hu_top_look *l, size_t series, double value, const char *co
     if (!at)
         return;
     at = (char *)at + r->offset;
-    if (r->kind == OF_HOSTS)
+    if (r->kind == OF_HOSTS || r->kind == OF_JOBS)
         add_to(at, value);
     else
         *(double *)at = value;

@@ -39,6 +39,8 @@ typedef struct {
     size_t              n_gpus, n_ranks;
     double              busy; /* mean of its GPUs */
     double              step_s, samples_per_s, tokens_per_s;
+    double              watts, joules_per_step, joules_per_sample; /* of what it alone has on this node */
+    double              wasted;                                    /* share of its joules in which it did nothing */
 } hu_top_job_row;
 
 typedef struct {

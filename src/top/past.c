@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "top/past_jobs.h"
+
 /* Seconds after which counters that stand still say nothing any more, and over which steps are averaged. */
 #define HOLD_S   20.0
 #define WINDOW_S 5.0
@@ -36,12 +38,13 @@ typedef struct {
 } gpu_past;
 
 struct hu_top_past {
-    hu_top_host  host; /* of the last sample that was another one */
-    hu_top_rates rates;
-    double       host_at_s; /* when that came; 0: none did */
-    gpu_past    *gpus;      /* in the order of the last look */
-    rank_past   *ranks;
-    size_t       n_gpus, n_ranks;
+    hu_top_host      host; /* of the last sample that was another one */
+    hu_top_rates     rates;
+    double           host_at_s; /* when that came; 0: none did */
+    gpu_past        *gpus;      /* in the order of the last look */
+    rank_past       *ranks;
+    size_t           n_gpus, n_ranks;
+    hu_top_past_jobs jobs;
 };
 
 hu_top_past *hu_top_past_new(void)
@@ -55,6 +58,7 @@ void hu_top_past_free(hu_top_past *p)
         return;
     free(p->gpus);
     free(p->ranks);
+    hu_top_past_jobs_clear(&p->jobs);
     free(p);
 }
 
@@ -274,7 +278,7 @@ static bool take_ranks(hu_top_past *p, const hu_top_look *l)
 
 bool hu_top_past_take(hu_top_past *p, const hu_top_look *l)
 {
-    return take_gpus(p, l) && take_ranks(p, l);
+    return take_gpus(p, l) && take_ranks(p, l) && hu_top_past_jobs_take(&p->jobs, l);
 }
 
 const hu_top_history *hu_top_past_history(const hu_top_past *p, size_t gpu)
@@ -285,4 +289,9 @@ const hu_top_history *hu_top_past_history(const hu_top_past *p, size_t gpu)
 const hu_top_pace *hu_top_past_pace(const hu_top_past *p, size_t rank)
 {
     return rank < p->n_ranks ? &p->ranks[rank].pace : NULL;
+}
+
+double hu_top_past_watts(const hu_top_past *p, size_t job)
+{
+    return hu_top_past_jobs_watts(&p->jobs, job);
 }
