@@ -555,6 +555,35 @@ class Gpus(Case):
         self.assertEqual((me["gpus"], me["gpu_memory_bytes"]), ("0,1", 5 << 30))
         self.assertTrue(all(p["gpu_memory_bytes"] is None for p in got["processes"] if not p["gpus"]))
 
+    def test_screens(self) -> None:
+        """Nodes of 0, 1 and 64 GPUs with 1,000 processes, on small and large terminals, with UTF-8 and without."""
+        folder = self.folder()
+        cuda = standin.ALWAYS[-1]
+        header = standin.header(cuda)
+        library = standin.build(cuda, folder / "libnvidia-ml.so.1")
+        processes(folder / "root", 1000)
+        for n in (0, 1, 64):
+            s = scene.scenario(folder / f"scenario{n}", cuda, header, gpus=n)
+            for gpu in range(n):
+                for key, value in (("nvmlDeviceGetName", "NVIDIA H100 80GB HBM3"), ("nvmlDeviceGetPciInfo.busId", f"00000000:{gpu + 1:02X}:00.0"),
+                                   ("nvmlDeviceGetUtilizationRates.gpu", 100 - gpu), ("nvmlDeviceGetUtilizationRates.memory", gpu), ("nvmlDeviceGetMemoryInfo.used", (gpu + 1) * 10 ** 9),
+                                   ("nvmlDeviceGetTemperature", 30 + gpu), ("nvmlDeviceGetCurrPcieLinkWidth", 16), ("nvmlDeviceGetCurrPcieLinkGeneration", 5)):
+                    s.set(gpu, key, value)
+                for key in [k for d, k in s.lines if d == str(gpu) and k.startswith("compute")]:
+                    s.drop(gpu, key)
+            s.write()
+            for utf8 in (True, False):
+                terminal = self.top("--root", folder / "root", "--nvml", library, utf8=utf8, HOLDUP_TEST_NVML=str(folder / f"scenario{n}"), HOLDUP_TEST_NVML_LOG=str(folder / "log"))
+                for width, height in ((80, 24), (200, 60)):
+                    terminal.resize(width, height)
+                    name = f"node-{n}-gpus-{width}x{height}{'' if utf8 else '-ascii'}"
+                    with self.subTest(screen=name):
+                        # what needs two looks is there, and the screen has its size
+                        screen = terminal.until(lambda s, n=n, rows=height: s.rstrip("\n").count("\n") == rows - 1 and re.search(r"(?m)^ +1000 ada .* 0\.0 ", s) and
+                                                (n == 0 or re.search(r"(?m)^0 .* 100 +\d+ ", s)), name)
+                        self.assert_golden(name, screen)
+                terminal.close()
+
 
 if __name__ == "__main__":
     unittest.main()
