@@ -2,6 +2,7 @@
 """`holdup doctor --prolog` where SLURM runs it: a real slurmctld and slurmd, packaging/slurm/healthcheck as Prolog and as HealthCheckProgram."""
 from __future__ import annotations
 
+import json
 import pathlib
 import re
 import shutil
@@ -34,6 +35,18 @@ until sinfo --noheader --format=%T | grep -q drain; do sleep 0.2; done
 sinfo --noheader --format=%E
 """
 
+# What a job of two ranks finds, on one node or on two, each rank in a file of its own.
+JOB = """
+OMP_NUM_THREADS=1 srun --nodes="$3" --ntasks=2 sh -c '"$1" doctor --job --json >"$2.$SLURM_PROCID"' x "$2" "$1"
+echo "$?"
+"""
+LOAD = {"pressure", "cpu-steal", "memory-free"}     # what else runs here, from one minute to the next
+
+
+def findings(text: str | bytes) -> dict[str, str]:
+    """Checks that say something, and the gravest that they say."""
+    return {c["id"]: c["verdict"] for c in json.loads(text)["checks"] if c["verdict"] in ("failure", "warning", "note")}
+
 
 class Slurm(unittest.TestCase):
     def setUp(self) -> None:
@@ -52,9 +65,10 @@ class Slurm(unittest.TestCase):
         (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (self.folder / name).chmod(0o755)
 
-    def cluster(self, script: str, *lines: str) -> list[str]:
+    def cluster(self, script: str, *lines: str, nodes: int = 1) -> list[str]:
         conf = [word for line in lines for word in ("--conf", line)]
-        done = subprocess.run([ROOT / "tests/slurm/cluster", *conf, "1", "bash", "-c", script, "x", self.folder / "broken"], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([ROOT / "tests/slurm/cluster", *conf, str(nodes), "bash", "-c", script, "x", self.folder / "broken", EXE, str(nodes)], capture_output=True, text=True,
+                              timeout=300, check=False)
         if done.returncode == 77:
             skip_loudly("no SLURM: holdup doctor --prolog was not tried in one")
             self.skipTest("no SLURM")
@@ -71,6 +85,17 @@ class Slurm(unittest.TestCase):
     def test_as_health_check(self) -> None:
         said = self.cluster(HEALTH, f"HealthCheckProgram={self.folder}/healthcheck", "HealthCheckInterval=1")
         self.assertEqual((said[0], said[-1]), ("idle", "holdup: ib-port"))
+
+    def test_a_job_raises_no_false_alarm(self) -> None:
+        """SLURM's variables, limits and CPUs add nothing to what this machine has outside of a job, but what only several nodes need: a name and a clock."""
+        outside = findings(run("doctor", "--job", "--json")[1])
+        for nodes, more in ((1, set()), (2, {"node-name", "clock-sync"})):
+            self.assertEqual(self.cluster(JOB, nodes=nodes), ["0"])
+            for rank in range(2):
+                inside = findings((self.folder / f"broken.{rank}").read_text())
+                with self.subTest(nodes=nodes, rank=rank):
+                    self.assertNotIn("failure", [inside[k] for k in more & set(inside)])
+                    self.assertEqual({k: v for k, v in inside.items() if k not in LOAD | more}, {k: v for k, v in outside.items() if k not in LOAD | more})
 
 
 class Prolog(unittest.TestCase):
