@@ -142,6 +142,14 @@ class Screens(Case):
         self.assertNotIn("Note", plain("--once", Node(self, problem[0]).address).stdout)
         self.assertNotIn("Note", plain("--once", Node(self, problem[1] + JOB).address).stdout)
 
+    def test_ranks_that_cannot_be_seen(self) -> None:
+        """Where another monitor has the jobs' socket, nobody says that there are no ranks."""
+        node = Node(self, series("holdup_monitor_problem", 1, source="live", what="another monitor reads /run/holdup/job.sock", fix="ask that one (holdup top HOST:PORT)"))
+        said = plain("--once", "--page", "ranks", node.address).stdout
+        self.assertIn("\nnot known: another monitor reads /run/holdup/job.sock; ask that one (holdup top", said)
+        self.assertNotIn("no process tells", said)
+        self.assertIn("\nno process tells of its steps\n", plain("--once", "--page", "ranks", Node(self, host(1, 1)).address).stdout)
+
     def test_two_nodes(self) -> None:
         silent = socket.create_server(("127.0.0.1", 0))
         while silent.getsockname()[1] < 10000:
@@ -473,6 +481,8 @@ class Remote(Case):
         done = plain("--once", "--page", "ranks", Node(self, text).address)
         self.assertIn("\nHolds rank 3 of job 48213 died or is stopped\n", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^48213\.0 +3 lost ")
+        alone = series("holdup_job_rank_up", 0, scheduler="none", job_id="pid-7", user="ada")
+        self.assertIn("\nHolds a process of job pid-7 died or is stopped\n", plain("--once", Node(self, alone).address).stdout)
 
     def test_refused(self) -> None:
         for text, status, says in ((JOB, 401, "wants a password"), (JOB, 500, "HTTP status 500"), ("<html>\n", 200, "line 1 of its answer is no series")):

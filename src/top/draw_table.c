@@ -64,6 +64,23 @@ static void draw_heading(hu_top_canvas *c, int y, hu_top_view *v, hu_top_table_i
     }
 }
 
+/* Why there is no row: what cannot be looked at is not known, and none of it may be said not to be there. */
+static void say_nothing(const hu_top_model *m, hu_top_table_id t, char out[HU_TOP_CELL])
+{
+    if (hu_top_rows_count(m, t)) {
+        snprintf(out, HU_TOP_CELL, "no row passes the filter");
+        return;
+    }
+    snprintf(out, HU_TOP_CELL, "%s", hu_top_tables[t].nothing);
+    for (size_t i = 0; i < m->n_nodes && t == HU_TOP_RANKS; i++)
+        for (size_t k = 0; m->nodes[i].look && k < m->nodes[i].look->n_problems; k++) {
+            const hu_top_problem *p = &m->nodes[i].look->problem[k];
+
+            if (strcmp(p->source, "live") == 0)
+                snprintf(out, HU_TOP_CELL, "not known: %.140s; %.140s", p->what, p->fix);
+        }
+}
+
 int hu_top_draw_table(hu_top_canvas *c, int y, int height, hu_top_view *v, const hu_top_model *m, hu_top_table_id t,
                       bool has_cursor)
 {
@@ -78,9 +95,9 @@ int hu_top_draw_table(hu_top_canvas *c, int y, int height, hu_top_view *v, const
         return y;
     draw_heading(c, y, v, t, p, n);
     if (o->n == 0) {
+        say_nothing(m, t, text);
         if (room)
-            hu_top_put(c, y + 1, 0, c->width, HU_TONE_DIM,
-                       hu_top_rows_count(m, t) ? "no row passes the filter" : hu_top_tables[t].nothing);
+            hu_top_put(c, y + 1, 0, c->width, HU_TONE_DIM, text);
         return y + (room ? 2 : 1);
     }
     if (o->cursor < o->top)

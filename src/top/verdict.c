@@ -19,7 +19,10 @@ static bool say_lost(const hu_top_model *m, char *out, size_t room)
 {
     for (size_t i = 0; i < m->n_ranks; i++)
         if (m->ranks[i].rank->up == 0) {
-            snprintf(out, room, "rank %s of job %s died or is stopped", m->ranks[i].rank->rank, m->ranks[i].job->id);
+            const char *rank = m->ranks[i].rank->rank; /* "": a program that knows of no ranks */
+
+            snprintf(out, room, "%s%s of job %s died or is stopped", rank[0] ? "rank " : "a process", rank,
+                     m->ranks[i].job->id);
             return true;
         }
     for (size_t i = 0; i < m->n_gpus; i++)
