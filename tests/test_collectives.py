@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -54,6 +55,14 @@ def measure(mpi: str, n: int, *options: str, **more: Any) -> dict[str, Any]:
     status, out, err = mpirun(mpi, n, EXE, "doctor", "--collectives", "--json", *options, **more)
     assert status == 0, err
     return json.loads(out)
+
+
+def is_crowded() -> bool:
+    """Whether threads waited for a CPU for a quarter of the last minute: then the two programs of a ratio ran in different worlds."""
+    try:
+        return float(re.search(r"some .*avg60=([\d.]+)", pathlib.Path("/proc/pressure/cpu").read_text())[1]) > 25
+    except (OSError, TypeError):
+        return False
 
 
 class Collectives(unittest.TestCase):
@@ -123,6 +132,9 @@ class Collectives(unittest.TestCase):
                     self.assertEqual(set(theirs), set(sizes))
                     if len(ours) < len(sizes):
                         skip_loudly(f"{mpi}, {way}: other programs took the CPUs in each of 12 tries")
+                    if any(not 0.5 < ns / theirs[size] < 2 for size, ns in ours.items()) and is_crowded():
+                        skip_loudly(f"{mpi}, {way}: a crowded machine, on which the ratios are {[round(ns / theirs[size], 2) for size, ns in ours.items()]}")
+                        continue
                     for size in ours:
                         with self.subTest(mpi=mpi, way=way, bytes=size):
                             self.assertGreater(ours[size] / theirs[size], 0.5)
@@ -160,7 +172,7 @@ class Collectives(unittest.TestCase):
     def trouble(self, mpi: str, folder: str, what: str, rank: int, *options: str, before: tuple[Any, ...] = ()) -> tuple[int, str, str]:
         library = compile_with(mpi, "trouble", folder, "-shared", "-fPIC")
         return mpirun(mpi, 4, *before, EXE, "doctor", "--collectives", "--sizes", "1K-30K", "--seconds", "2", *options, preload=library,
-                      env={"TROUBLE": what, "TROUBLE_RANK": str(rank), "TROUBLE_CALL": "7"})
+                      env={"TROUBLE": what, "TROUBLE_RANK": str(rank), "TROUBLE_CALL": "2" if what == "stop-send" else "7"})
 
     def test_a_rank_that_stops_or_dies(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
