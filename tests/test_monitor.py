@@ -553,6 +553,8 @@ class Files(unittest.TestCase):
                 while True:
                     f.write(b"x" * 4096)
             wait_for(lambda: sum("No space left" in line for line in m.said) == 2, "two errors")
+            page, said_ns = self.folder / "holdup.prom", time.time_ns()
+            wait_for(lambda: not page.exists() or page.stat().st_mtime_ns > said_ns, "no page with old values")
             series = wait_for(lambda: [s for s in m.series() if s.startswith("holdup_monitor_problem")], "problems")
             self.assertTrue(any('source="jsonl"' in s for s in series) or any('source="textfile"' in s for s in series), series)
             self.assertIn("holdup_host_cpus", m.series())

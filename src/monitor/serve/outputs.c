@@ -108,19 +108,30 @@ static int write_lines(hu_outputs *o, const hu_text *lines, hu_error *err)
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
+static int put_page(const hu_outputs *o, const hu_text *t, hu_error *err)
+{
+    hu_out *out = hu_out_open_file(o->page, err);
+
+    if (!out)
+        return err->code;
+    hu_out_write(out, t->text, t->n);
+    return hu_out_close(out, err);
+}
+
+/* A page that cannot be replaced is removed: node_exporter would show its old values for ever.  There may be room for one. */
 static int write_page(hu_outputs *o, hu_error *err)
 {
     const hu_text_how how = {.format = HU_TEXT_PROMETHEUS, .names = o->how.names, .is_guest = true};
     hu_text          *t = hu_text_new(o->keeper, &how);
-    hu_out           *out;
+    hu_error          again = {0};
+    int               rc = t ? put_page(o, t, err) : hu_fail_memory(err);
 
-    if (!t)
-        return hu_fail_memory(err);
-    out = hu_out_open_file(o->page, err);
-    if (out)
-        hu_out_write(out, t->text, t->n);
+    if (rc < 0)
+        unlink(o->page);
+    if (rc < 0 && t)
+        put_page(o, t, &again);
     hu_text_drop(t);
-    return out ? hu_out_close(out, err) : err->code;
+    return rc;
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -128,7 +139,7 @@ static int write_page(hu_outputs *o, hu_error *err)
 static void tell(hu_outputs *o, health *h, const hu_error *err)
 {
     if (err->code < 0 && !h->is_failing) {
-        o->how.say("%s%s%s; it goes on without until that works again", err->file, err->file[0] ? ": " : "", err->text);
+        o->how.say("%s%s%s; nothing is written until it works again", err->file, err->file[0] ? ": " : "", err->text);
         hu_keeper_problem(o->keeper, h->part, err->text, "make room, or give it another place");
     } else if (err->code == 0 && h->is_failing) {
         o->how.say("%s: written again", h == &o->page_health ? o->page : o->how.jsonl);
