@@ -183,10 +183,10 @@ class Case(unittest.TestCase):
         return parse(done.stdout)
 
     @contextlib.contextmanager
-    def serving(self, scenario: str) -> Iterator[Callable[..., Series]]:
+    def serving(self, scenario: str, *words: str) -> Iterator[Callable[..., Series]]:
         """Calls until(condition): the first sample for which that holds."""
         self.play(scenario)
-        monitor = subprocess.Popen([EXE, "monitor", "--listen", "127.0.0.1:0", "--period", "0.03", "--root", self.root, "--nvml", self.library],
+        monitor = subprocess.Popen([EXE, "monitor", "--listen", "127.0.0.1:0", "--period", "0.03", "--root", self.root, "--nvml", self.library, *words],
                                    env=self.environment(), stderr=subprocess.PIPE, text=True)
         assert monitor.stderr
         try:

@@ -22,7 +22,7 @@ typedef struct {
     const char *listen[LISTEN_MOST];
     size_t      n_listen;
     bool        once, no_users;
-    const char *library, *root, *kubelet, *job_dir, *job_socket, *web_config, *textfile, *jsonl;
+    const char *library, *root, *kubelet, *job_dir, *job_socket, *dcgm, *web_config, *textfile, *jsonl;
     const char *scenario; /* of --demo */
     int         names;    /* hu_text_names */
     int64_t     period_ns, jsonl_bytes;
@@ -52,6 +52,14 @@ static int parse_names(void *field, const char *text, hu_error *err)
     if (text[0] && strcmp(text, "only") != 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--dcgm-names=%s: there is only --dcgm-names=only", text);
     *names = text[0] ? HU_NAMES_DCGM : HU_NAMES_BOTH;
+    return 0;
+}
+
+/* Without an address: the engine of this machine. */
+static int parse_dcgm(void *field, const char *text, hu_error *err)
+{
+    (void)err;
+    *(const char **)field = text[0] ? text : "127.0.0.1";
     return 0;
 }
 
@@ -107,6 +115,10 @@ static const hu_option rows[] = {
      AT(kubelet), .heading = "sample", .value = HU_VALUE_PATH},
     {"nvml", 0, HU_OPTION_TEXT, "FILE", "use this libnvidia-ml.so.1 (default: the driver's)", AT(library),
      .heading = "sample", .value = HU_VALUE_READ},
+    {"dcgm", 0, HU_OPTION_MAYBE, "[=ADDRESS]",
+     "ask DCGM's host engine at HOST, HOST:PORT or a socket's path for what NVML does not tell of GPUs before Hopper; "
+     "unproven (default: 127.0.0.1)",
+     AT(dcgm), .parse = parse_dcgm, .heading = "sample"},
     {"root", 0, HU_OPTION_TEXT, "DIR", "read /proc, /sys and /var below DIR, such as /host in a container", AT(root),
      .heading = "sample", .value = HU_VALUE_FOLDER},
     {"demo", 0, HU_OPTION_MAYBE, "[=SCENARIO]",
@@ -219,7 +231,7 @@ static void reload(service *s)
     rc = hu_http_reload(s->http, has_to_reload, &err);
     if (rc < 0 && (has_to_reload || strcmp(err.text, s->said) != 0)) {
         hu_command_say("%s%s%s; the configuration of before holds", err.file, err.file[0] ? ": " : "", err.text);
-        hu_keeper_problem(s->keeper, "web_config", err.text, "mend the file; it is read again when it changes");
+        hu_keeper_problem(s->keeper, "web_config", err.text, "correct the file; it is read again when it changes");
     } else if (rc == 0 && s->said[0]) {
         hu_command_say("%s: read again", s->options->web_config);
         hu_keeper_problem(s->keeper, "web_config", NULL, NULL);
@@ -275,6 +287,7 @@ static int run(hu_cli_call *call)
     service           s = {.options = o};
     hu_source_options how = {.root = o->root ? o->root : "",
                              .library = o->library,
+                             .dcgm = o->dcgm,
                              .kubelet = o->kubelet,
                              .job_dir = o->job_dir,
                              .job_socket = o->once ? "off" : o->job_socket, /* nobody has sent to one that is new */
@@ -317,7 +330,7 @@ const hu_command hu_command_monitor = {
     .usage = "[options]",
     .about =
         "Samples GPUs, the node and the jobs that GPUs belong to, and serves them as /metrics. What cannot be measured now "
-        "is absent, never as it was. A hung driver does not hang the exporter.",
+        "is absent, never an old value. A hung driver does not hang the exporter.",
     .examples = "  holdup monitor                      serve http://127.0.0.1:9878/metrics\n"
                 "  holdup monitor --listen :9878 --web-config web.yml\n"
                 "                                      for others, with TLS and passwords\n"

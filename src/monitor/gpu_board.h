@@ -25,10 +25,11 @@ typedef struct {
     int32_t       minor;                 /* of its device node; -1 not known */
     int32_t       gi, ci;                /* of a MIG device; else -1 */
     hu_gpu_vendor vendor;
-    bool          is_divided; /* a GPU whose MIG devices are rows of their own */
-    double        busy;       /* share of the last fast period; less than 0: not known */
-    double        joules;     /* of its energy counter, of the last medium look; 0: not known, or it is a part */
-    uint32_t      n_pids;     /* processes that use it, in this PID namespace */
+    bool          is_divided;  /* a GPU whose MIG devices are rows of their own */
+    bool          needs_units; /* it answers, and its driver does not tell what its units do */
+    double        busy;        /* share of the last fast period; less than 0: not known */
+    double        joules;      /* of its energy counter, of the last medium look; 0: not known, or it is a part */
+    uint32_t      n_pids;      /* processes that use it, in this PID namespace */
     uint32_t      pid[HU_BOARD_PIDS];
     double        pid_busy[HU_BOARD_PIDS];   /* of each process; less than 0: not known */
     double        pid_memory[HU_BOARD_PIDS]; /* bytes of the slow group's last look; less than 0: not known */

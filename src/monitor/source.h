@@ -19,6 +19,7 @@ typedef struct {
     const char   *root;       /* in front of /proc, /sys and /var: "" but in tests */
     const char   *library;    /* of NVML; NULL: the system's, and only where a driver is loaded */
     const char   *scenario;   /* of --demo; NULL: what is really there */
+    const char   *dcgm;       /* where DCGM's host engine listens; NULL: it is not asked */
     const char   *kubelet;    /* socket of its pod-resources service; NULL: the usual place */
     const char   *job_socket; /* to which running jobs send; "off": none; NULL: the usual place */
     const char   *job_dir;    /* files by GPU that hold job ids, as dcgm-exporter reads them; NULL: the usual place */

@@ -4,6 +4,7 @@
 
 extern const hu_source hu_source_amd;
 extern const hu_source hu_source_cgroup_limits;
+extern const hu_source hu_source_dcgm;
 extern const hu_source hu_source_host_clock;
 extern const hu_source hu_source_host_cpu;
 extern const hu_source hu_source_host_disk;
@@ -22,6 +23,7 @@ extern const hu_source hu_source_live;
 /* clang-format off */
 const hu_source *const hu_sources[] = {
     &hu_source_nvidia, /* before others of its sampler: it may take long to begin, and they speak for it (keeper.c) */
+    &hu_source_dcgm, /* behind it: it looks at what that one found */
     &hu_source_amd,
     &hu_source_intel,
     &hu_source_host_cpu,
@@ -60,5 +62,7 @@ bool hu_source_is_asked(const hu_source *s, const hu_source_options *options)
 {
     const bool is_demo = s == &hu_source_demo_gpu || s == &hu_source_demo_jobs || s == &hu_source_demo_live;
 
+    if (s == &hu_source_dcgm && !options->dcgm)
+        return false;
     return options->scenario ? is_demo || s->sampler == HU_SAMPLER_HOST : !is_demo;
 }

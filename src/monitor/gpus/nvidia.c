@@ -322,7 +322,7 @@ static hu_board_gpu *new_row(hu_board_state *b, const hu_nv_gpu *g)
     row->minor = g->d.minor;
     row->gi = row->ci = -1;
     row->vendor = HU_VENDOR_NVIDIA;
-    row->is_divided = false;
+    row->is_divided = row->needs_units = false;
     row->busy = -1;
     row->joules = 0;
     row->n_pids = 0;
@@ -342,6 +342,7 @@ static void write_board(hu_nvidia *s)
         row->is_divided = g->d.is_mig;
         if (!g->is_up || g->is_silent)
             continue;
+        row->needs_units = g->gpm.is_denied;
         row->busy = g->busy;
         row->joules = g->joules;
         put_users(row, &g->users);
