@@ -17,9 +17,13 @@ import struct
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
+from collections.abc import Callable
 from typing import Any
 
+from tests.monitor import exposition
+from tests.monitor.run import stop
 from tests.program import EXE, NOBODY, ROOT, for_nobody, skip_loudly
 
 LOOK = pathlib.Path(EXE).parent / "tests/monitor/jobs_look"
@@ -865,6 +869,34 @@ done 9<"$0" </dev/null
 class Slurm(Tree):
     """A real slurmctld and slurmd, whose Prolog and Epilog are ours: GPUs that a job has and does not use."""
 
+    def serve(self, jobs: pathlib.Path) -> Callable[[], list[exposition.Series]]:
+        """The whole program with four idle GPUs; a call scrapes it, once it has looked at allocations (each 5th period) since the call."""
+        period_s = 0.2
+        library, scenario, says = self.root / "libnvidia-ml.so.1", self.root / "scenario", self.root / "says"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, ROOT / "tests/monitor/nvml_standin.c"], check=True)
+        scenario.write_text("gpus 4\nvalue nvmlDeviceGetUtilizationRates 0\n" + "".join(f"value nvmlDeviceGetMinorNumber {k} 0 {k}\n" for k in range(4)))
+        with says.open("wb") as to:
+            # pylint: disable-next=consider-using-with
+            process = subprocess.Popen([EXE, "monitor", "--listen", "127.0.0.1:0", "--period", str(period_s), "--nvml", library, "--job-dir", jobs, "--job-socket", "off"],
+                                       stderr=to, stdout=subprocess.DEVNULL, env={**os.environ, "NVML_SCENARIO": str(scenario)})
+        self.addCleanup(stop, process)
+
+        def scrape() -> list[exposition.Series]:
+            asked = time.monotonic()
+            while time.monotonic() < asked + 90:
+                time.sleep(0.05)
+                listens = re.search(r"http://[^/]*:(\d+)/", says.read_text())
+                if not listens:
+                    continue
+                began = time.monotonic()
+                found = exposition.scrape(int(listens[1]))
+                age = exposition.value(found, "holdup_monitor_sample_age_seconds", source="jobs")
+                if age is not None and began - age > asked + 5 * period_s and exposition.value(found, "holdup_gpu_up", gpu="3"):
+                    return found
+            raise AssertionError(says.read_text())
+
+        return scrape
+
     def test_allocated_and_idle(self) -> None:
         jobs = self.root / "run/holdup/jobs"
         for name in ("prolog", "epilog"):
@@ -887,12 +919,21 @@ class Slurm(Tree):
                 raise AssertionError(f"no answer to {words}")
             return cluster.stdout.readline().strip()
 
+        scrape = self.serve(jobs)
+        self.assertEqual([s for s in scrape() if s.name == "holdup_job_info"], [])
         job = ask("hold", 2)
         if not job and cluster.wait(60) == 77:
             skip_loudly("no SLURM: a job that has GPUs and does not use them was not run")
             self.skipTest("no SLURM")
         self.assertRegex(job, r"^\d+$")
+        served = scrape()
         user = subprocess.run(["id", "-un"], text=True, capture_output=True, check=True).stdout.strip()
+        self.assertEqual(sorted((s.labels["uuid"], s.labels["scheduler"], s.labels["job_id"], s.labels["user"]) for s in served if s.name == "holdup_job_info"),
+                         [(f"GPU-{k}", "slurm", job, user) for k in range(2)], "in the first scrape after the first look at allocations")
+        before, after = ({s.labels["uuid"]: s.value for s in found if s.name == "holdup_gpu_allocated_idle_seconds_total" and s.labels["job_id"] == job}
+                         for found in (served, scrape()))
+        self.assertEqual(set(after), {"GPU-0", "GPU-1"})
+        self.assertTrue(all(after[uuid] > before.get(uuid, 0) for uuid in after), (before, after))
         source = Source(self, "--job-dir", jobs)  # and this machine's /proc
         for k in range(4):
             source.gpu(f"GPU-{k}", k, 0)
