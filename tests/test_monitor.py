@@ -525,6 +525,16 @@ class Files(unittest.TestCase):
             self.assertEqual(times, sorted(times))
         self.assertEqual(sorted(os.listdir(self.folder)), ["node.jsonl", "node.jsonl.1"])
 
+    def test_a_batch_of_lines_is_larger_than_a_file_may_be(self) -> None:
+        """What several sources say at one time is shared out; only a line that is too long alone has a file of its own."""
+        path = self.folder / "node.jsonl"
+        with Monitor("--demo", "--jsonl", path, "--jsonl-size", "10K", "--period", "0.1", listen=False):
+            wait_for(pathlib.Path(f"{path}.1").exists, "a second file")
+            wait_for(path.exists, "another one")
+        sizes = [[len(line) + 1 for line in file.read_bytes().splitlines()] for file in (path, pathlib.Path(f"{path}.1"))]
+        for lines in sizes:
+            self.assertTrue(sum(lines) <= 10000 or len(lines) == 1, sizes)
+
     def test_lines_go_on_in_a_new_file_after_a_hangup(self) -> None:
         path = self.folder / "node.jsonl"
         with Monitor("--jsonl", path, "--period", "0.05", listen=False) as m:

@@ -77,33 +77,68 @@ static void close_lines(hu_outputs *o)
 }
 
 /* All of them, or none: no line is cut. */
-static int write_lines(hu_outputs *o, const hu_text *lines, hu_error *err)
+static int add_lines(hu_outputs *o, const char *text, size_t n, hu_error *err)
 {
     size_t done = 0;
     int    rc = 0;
 
-    if (o->how.jsonl_bytes && o->can_rotate && o->bytes && o->bytes + (int64_t)lines->n > o->how.jsonl_bytes) {
-        if (rename(o->how.jsonl, o->old) != 0)
-            return hu_fail(err, HU_EIO, o->how.jsonl, HU_NO_OFFSET, "cannot be renamed: %s", strerror(errno));
-        close_lines(o);
-    }
-    if (o->fd < 0 && (rc = open_lines(o, err)) < 0)
-        return rc;
-    while (done < lines->n) {
-        const ssize_t n = write(o->fd, lines->text + done, lines->n - done);
+    while (done < n) {
+        const ssize_t wrote = write(o->fd, text + done, n - done);
 
-        if (n < 0 && errno == EINTR)
+        if (wrote < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
+        if (wrote < 0) {
             rc = hu_fail(err, HU_EIO, o->how.jsonl, HU_NO_OFFSET, "cannot write: %s", strerror(errno));
             if (o->can_rotate && done && ftruncate(o->fd, o->bytes) != 0)
                 close_lines(o);
             return rc;
         }
-        done += (size_t)n;
+        done += (size_t)wrote;
     }
     o->bytes += (int64_t)done;
     return 0;
+}
+
+/* Bytes of the whole lines that the file has room for; of one line where it has none and is empty. */
+static size_t fitting(const hu_outputs *o, const char *text, size_t n)
+{
+    const int64_t room = o->how.jsonl_bytes - o->bytes;
+    size_t        fits = 0, end;
+
+    if (!o->how.jsonl_bytes || !o->can_rotate || (int64_t)n <= room)
+        return n;
+    do {
+        const char *newline = memchr(text + fits, '\n', n - fits);
+
+        end = newline ? (size_t)(newline - text) + 1 : n;
+        if ((int64_t)end > room && (fits || o->bytes))
+            return fits;
+        fits = end;
+    } while (fits < n);
+    return fits;
+}
+
+static int write_lines(hu_outputs *o, const hu_text *lines, hu_error *err)
+{
+    size_t done = 0;
+    int    rc = 0;
+
+    while (rc == 0 && done < lines->n) {
+        size_t n;
+
+        if (o->fd < 0 && (rc = open_lines(o, err)) < 0)
+            return rc;
+        n = fitting(o, lines->text + done, lines->n - done);
+        if (n == 0) {
+            if (rename(o->how.jsonl, o->old) != 0)
+                return hu_fail(err, HU_EIO, o->how.jsonl, HU_NO_OFFSET, "cannot be renamed: %s", strerror(errno));
+            close_lines(o);
+            continue;
+        }
+        rc = add_lines(o, lines->text + done, n, err);
+        done += n;
+    }
+    return rc;
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
