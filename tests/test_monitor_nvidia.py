@@ -233,6 +233,10 @@ class Values(Case):
         self.assertEqual(rows - names(series), set())
         self.assertGreater(len(rows), 60)
 
+    def test_slow_to_begin(self) -> None:
+        """What two looks tell has a period between them, however long the driver takes to begin: --once has it, too."""
+        self.assertEqual(of(self.once("delay nvmlInit_v2 1\ngpm -1 2 50\n"), "holdup_gpu_sm_active_ratio"), [0.5])
+
     def test_old_driver(self) -> None:
         """What branch 450 lacks is absent; first versions and names are asked instead."""
         self.use("old.so")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sampler.c - the loop of a child: each source in its groups, at fixed times, so that a slow look does not move the next.
  *
- * At the first turn all groups are due.  A source that is not there is opened again once a minute, one whose look failed
+ * At the first turn all groups are due; times count from its end, since a driver may take seconds to begin, and what is told by
+ * two looks needs a period between them.  A source that is not there is opened again once a minute, one whose look failed
  * soon, and then less and less often.
  */
 #include "monitor/sampler.h"
@@ -151,7 +152,8 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
     const int64_t  period[HU_SAMPLE_GROUPS] = {hu_source_period_ns(options, HU_SAMPLE_FAST),
                                                hu_source_period_ns(options, HU_SAMPLE_MEDIUM),
                                                hu_source_period_ns(options, HU_SAMPLE_SLOW)};
-    int64_t        due[HU_SAMPLE_GROUPS], start = clock_ns(CLOCK_MONOTONIC);
+    int64_t        due[HU_SAMPLE_GROUPS] = {0};
+    bool           is_first = true;
 
     s.options = options;
     s.board = board;
@@ -159,9 +161,7 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
     for (uint16_t i = 0; hu_sources[i] && i < HU_SOURCES_MOST; i++)
         if (hu_sources[i]->sampler == which)
             s.at[s.n++] = (entry){.source = hu_sources[i], .number = i};
-    for (int g = 0; g < HU_SAMPLE_GROUPS; g++)
-        due[g] = start;
-    for (;;) {
+    for (;; is_first = false) {
         const int64_t now = clock_ns(CLOCK_MONOTONIC);
 
         for (int g = HU_SAMPLE_GROUPS - 1; g >= 0; g--) { /* the fast one last: who has it has the others of this turn */
@@ -171,6 +171,8 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
                 look(&s, &s.at[i], (hu_sample_group)g);
             due[g] += period[g] * ((now - due[g]) / period[g] + 1); /* looks that were missed are not made up for */
         }
+        for (int g = 0; is_first && g < HU_SAMPLE_GROUPS; g++)
+            due[g] = clock_ns(CLOCK_MONOTONIC) + period[g];
         sleep_until(due[HU_SAMPLE_FAST]);
     }
 }
