@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `holdup monitor` costs: latency of scrapes, memory, CPU; beside prometheus-node-exporter in the same minutes, as ratios; then with a thousand idle
-guests; then sampling a hundred times as often.
+guests; then sampling a hundred times as often; and eight GPUs of a stand-in, once a second.
 
-    python3 bench/monitor.py build/holdup [--scrapes 1000000] [--idle 60] [--soak 120]
+    python3 bench/monitor.py build/holdup [--scrapes 1000000] [--idle 60] [--soak 120] [--only beside,crowd,soak,gpus,many]
 """
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from tests.monitor import scene, standin  # noqa: E402  pylint: disable=wrong-import-position
+
+GPUS = 8
 
 
 def tree(pid: int) -> list[int]:
@@ -41,23 +48,26 @@ def cpu_s(pid: int) -> float:
     return total / 1e9
 
 
-def memory_mb(pid: int) -> tuple[float, float]:
-    """Resident, and of that what is the process' own."""
+def memory_mb(pid: int) -> tuple[float, float, float]:
+    """Resident; of that what is the process' own; and that with its part of what it shares."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    found = {key: int(re.search(rf"^{key}:\s+(\d+)", text, re.M)[1]) / 1024 for key in ("Rss", "Private_Dirty", "Private_Clean")}
-    return found["Rss"], found["Private_Dirty"] + found["Private_Clean"]
+    found = {key: int(re.search(rf"^{key}:\s+(\d+)", text, re.M)[1]) / 1024 for key in ("Rss", "Pss", "Private_Dirty", "Private_Clean")}
+    return found["Rss"], found["Private_Dirty"] + found["Private_Clean"], found["Pss"]
 
 
 def show(what: str, pid: int) -> None:
+    share = 0.0
     for each in tree(pid):
-        rss, own = memory_mb(each)
+        rss, own, part = memory_mb(each)
+        share += part
         print(f"  {what}, {name_of(each)}: {rss:.1f} MB resident, {own:.1f} MB of its own")
+    print(f"  {what}, all of its processes, with what they share counted once: {share:.1f} MB")
 
 
 class Exporter:
-    def __init__(self, name: str, command: list[str], port: int) -> None:
+    def __init__(self, name: str, command: list[str], port: int, environment: dict[str, str] | None = None) -> None:
         self.name, self.port = name, port
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         for _ in range(500):
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -149,7 +159,7 @@ def beside(exe: str, rounds: int, seconds: float) -> None:
         show(e.name, e.process.pid)
     if other:
         print(f"ratios, ours to node_exporter's: p50 {cost[ours.name][0] / cost[other.name][0]:.3f}, p99 {cost[ours.name][1] / cost[other.name][1]:.3f}, "
-              f"memory {sum(memory_mb(p)[0] for p in tree(ours.process.pid)) / memory_mb(other.process.pid)[0]:.2f}, "
+              f"memory {sum(memory_mb(p)[2] for p in tree(ours.process.pid)) / memory_mb(other.process.pid)[2]:.2f}, "
               f"CPU {shares[ours.name] / shares[other.name] if shares[other.name] else float('nan'):.2f}")
         other.stop()
     print(f"SIGTERM to end: {ours.stop() * 1e3:.0f} ms")
@@ -209,18 +219,41 @@ def soak(exe: str, seconds: float) -> None:
     e.stop()
 
 
+def gpus(exe: str, seconds: float) -> None:
+    """The stand-in's own work counts as the monitor's: a driver's calls cost time, too."""
+    print(f"{GPUS} GPUs of a stand-in of libnvidia-ml once a second, {seconds:.0f} s, a scrape each 15 s")
+    with tempfile.TemporaryDirectory(prefix="holdup-bench-") as name:
+        folder = pathlib.Path(name)
+        scene.scenario(folder / "scenario", "13.5", standin.header("13.5"), GPUS)
+        library, port = standin.build("13.5", folder / "libnvidia-ml.so.1"), free_port()
+        e = Exporter("holdup monitor", [exe, "monitor", "--listen", f"127.0.0.1:{port}", "--nvml", str(library)], port,
+                     {"HOLDUP_TEST_NVML": str(folder / "scenario"), "PATH": "/usr/bin:/bin"})
+        time.sleep(5)
+        before = {p: cpu_s(p) for p in tree(e.process.pid)}
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with e.connect() as s:
+                size = scrape(s)
+            time.sleep(min(15.0, max(0.0, end - time.monotonic())))
+        print("  " + ", ".join(f"{name_of(p)} {(cpu_s(p) - at) / seconds * 100:.3f} %" for p, at in before.items()) + f" of a core; a page of {size} bytes")
+        latency(e.name, measure(e, 2000))
+        show("with them", e.process.pid)
+        e.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("holdup")
     parser.add_argument("--scrapes", type=int, default=1000000)
     parser.add_argument("--idle", type=float, default=60)
     parser.add_argument("--soak", type=float, default=120)
+    parser.add_argument("--only", default="beside,crowd,soak,gpus,many")
     options = parser.parse_args()
-    beside(options.holdup, 10, options.idle)
-    crowd(options.holdup)
-    soak(options.holdup, options.soak)
-    many(options.holdup, options.scrapes)
-    sys.stdout.flush()
+    parts = {"beside": lambda: beside(options.holdup, 10, options.idle), "crowd": lambda: crowd(options.holdup), "soak": lambda: soak(options.holdup, options.soak),
+             "gpus": lambda: gpus(options.holdup, options.idle), "many": lambda: many(options.holdup, options.scrapes)}
+    for part in options.only.split(","):
+        parts[part]()
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
