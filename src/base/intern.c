@@ -86,9 +86,31 @@ uint32_t hu_intern_add(hu_intern *table, hu_str s)
     return s.n ? add(table, s, (uint32_t)hu_hash_bytes(s.p, s.n)) : 0;
 }
 
-uint32_t hu_intern_add_entry(hu_intern *table, const hu_intern_entry *entry)
+/* Brings what `add` will look at into the cache: of the text that comes last the slot, of one before it the entry that the
+   slot names, of the next one its letters.  Each is far from the others, and nothing else is done here. */
+static void prefetch(const hu_intern *table, const hu_intern *from, size_t next)
 {
-    return entry->n ? add(table, (hu_str){entry->p, entry->n}, entry->hash) : 0;
+    const size_t last = from->entries.n - 1;
+    const size_t far = next + 12 < last ? next + 12 : last, near = next + 6 < last ? next + 6 : last;
+    const size_t here = next + 2 < last ? next + 2 : last;
+
+    __builtin_prefetch(&table->slots[from->entries.at[far].hash & table->mask]);
+    __builtin_prefetch(&table->entries.at[(uint32_t)table->slots[from->entries.at[near].hash & table->mask]]);
+    __builtin_prefetch(table->entries.at[(uint32_t)table->slots[from->entries.at[here].hash & table->mask]].p);
+}
+
+bool hu_intern_add_all(hu_intern *table, const hu_intern *from, uint32_t *ids)
+{
+    ids[0] = 0;
+    for (size_t i = 1; i < from->entries.n; i++) {
+        const hu_intern_entry *e = &from->entries.at[i];
+
+        prefetch(table, from, i);
+        ids[i] = add(table, (hu_str){e->p, e->n}, e->hash);
+        if (ids[i] == UINT32_MAX)
+            return false;
+    }
+    return true;
 }
 
 bool hu_intern_clear(hu_intern *table)

@@ -27,8 +27,8 @@ bool hu_intern_init(hu_intern *table, hu_arena *arena);
 /* The id of s, which is copied when it is new.  UINT32_MAX when there is no memory. */
 uint32_t hu_intern_add(hu_intern *table, hu_str s);
 
-/* The same, of a text whose entry in another table is at hand: its hash is known. */
-uint32_t hu_intern_add_entry(hu_intern *table, const hu_intern_entry *entry);
+/* Adds all texts of another table in its order; ids[i] becomes the id of from's text i.  False when there is no memory. */
+bool hu_intern_add_all(hu_intern *table, const hu_intern *from, uint32_t *ids);
 
 /* Forgets all texts but "", whose memory goes, and keeps the room for them.  From then on the texts live in an arena of
    their own, `texts`, which is the caller's to free.  False when there is no memory. */

@@ -72,16 +72,9 @@ static bool make_lists(hu_builder *piece, numbers *m)
 
 static void join_texts(hu_builder *whole, const hu_trace *from, const numbers *m)
 {
-    hu_intern *to = &whole->trace->strings;
-
-    for (size_t i = 0; i < from->strings.entries.n; i++) {
-        m->texts[i] = hu_intern_add_entry(to, &from->strings.entries.at[i]);
-        if (m->texts[i] == UINT32_MAX) {
-            hu_builder_no_memory(whole);
-            return;
-        }
-    }
-    if (to->bytes > (uint64_t)whole->limits.string_bytes)
+    if (!hu_intern_add_all(&whole->trace->strings, &from->strings, m->texts))
+        hu_builder_no_memory(whole);
+    else if (whole->trace->strings.bytes > (uint64_t)whole->limits.string_bytes)
         hu_builder_fail_texts(whole);
 }
 
