@@ -155,7 +155,7 @@ bool hu_producers_is_comm(hu_str kernel)
         if (!(second[kernel.p[at] & 31] >> (kernel.p[at + 1] & 31) & 1))
             continue;
         for (size_t i = 0; i < HU_COUNT(comm_names); i++)
-            if (hu_str_starts_lower(rest, hu_str_of(comm_names[i])))
+            if (comm_names[i][0] == hu_char_lower(rest.p[0]) && hu_str_starts_lower(rest, hu_str_of(comm_names[i])))
                 return true;
     }
     return false;
