@@ -106,6 +106,31 @@ class Query(unittest.TestCase):
         self.assertEqual(ask(TRACES / "slow_loader", "select count(*) n from slice where id = 10"), [{"n": 2}])
         self.assertEqual(ask(TRACES / "slow_loader", "select count(*) n from slice where id = 10 and rank = 0"), [{"n": 1}])
 
+    def test_groups_of_names(self) -> None:
+        """Rows come name by name, those of one name by rank and id, as if texts had been sorted."""
+        grouped = "select name, count(*) n, sum(dur_ns) ns, group_concat(rank || '.' || id) ids from {} group by name"
+        for path in (ONE, TRACES / "slow_loader", TRACES / "python_stacks"):
+            for table in ("slice", "op", "kernel", "call"):
+                groups: dict[str, list[dict]] = {}
+                for row in ask(path, f"select name, rank, id, dur_ns from {table}"):
+                    groups.setdefault(row["name"], []).append(row)
+                want = [{"name": name, "n": len(rows), "ns": sum(r["dur_ns"] for r in rows), "ids": ",".join(f"{r['rank']}.{r['id']}" for r in rows)}
+                        for name, rows in sorted(groups.items(), key=lambda g: g[0].encode())]
+                with self.subTest(trace=path.name, table=table):
+                    sql = grouped.format(table)
+                    self.assertEqual(ask(path, sql), want)
+                    self.assertEqual(ask(path, sql + " order by name desc"), want[::-1])
+                    self.assertEqual(ask(path, sql + " order by n desc"), sorted(want[::-1], key=lambda r: -r["n"]))
+                    self.assertEqual([r["ids"] for r in ask(path, sql.replace(" group by", " where rank = 1 group by"))],
+                                     [ids for ids in (",".join(i for i in w["ids"].split(",") if i.startswith("1.")) for w in want) if ids])
+        if tuple(map(int, ask(ONE, "select sqlite_version() v")[0]["v"].split("."))) < (3, 38):
+            return      # does not tell a table that it groups
+        for sql, sorts in (("select name, sum(dur_ns) from slice group by name order by 2 desc", False),
+                           ("select name, sum(dur_ns) from slice group by name collate nocase", True),
+                           ("select name, rank, sum(dur_ns) from slice group by name, rank", True)):
+            plan = [row["detail"] for row in ask(ONE, "explain query plan " + sql)]
+            self.assertEqual("USE TEMP B-TREE FOR GROUP BY" in plan, sorts, sql)
+
     def test_faces(self) -> None:
         sql = "select 'a,\"b' as text, 1 as n, null as absent, 2.5 as x"
         self.assertEqual(list(csv.reader(io.StringIO(run("query", ONE, "--csv", sql)[1].decode(), newline=""))),

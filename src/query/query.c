@@ -11,6 +11,7 @@ struct hu_query {
     sqlite3       *db;
     hu_sql_source *sources;
     size_t         n_sources;
+    bool           wants_self, wants_partners; /* columns that a statement reads and that are measured for those who ask */
 };
 
 static int fail(hu_query *q, hu_error *err)
@@ -22,10 +23,19 @@ static int fail(hu_query *q, hu_error *err)
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s", sqlite3_errmsg(q->db));
 }
 
-/* Everything that reads is allowed; what remains would write, attach files or change settings. */
+/*
+ * Everything that reads is allowed; what remains would write, attach files or change settings.  SQLite asks for each column
+ * that a statement reads while it prepares it.
+ */
 static int authorize(void *context, int action, const char *a, const char *b, const char *c, const char *d)
 {
-    (void)context, (void)a, (void)b, (void)c, (void)d;
+    hu_query *q = context;
+
+    (void)c, (void)d;
+    if (action == SQLITE_READ && a && b) {
+        q->wants_self |= strcmp(a, "op") == 0 && strcmp(b, "self_ns") == 0;
+        q->wants_partners |= strcmp(a, "memory") == 0 && strcmp(b, "until_ns") == 0;
+    }
     if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE)
         return SQLITE_OK;
     return SQLITE_DENY;
@@ -74,11 +84,21 @@ static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *e
         rc = hu_steps_measure(trace, s->ask.names, NULL, q->arena, q->arena, &s->steps, err);
     if (rc == 0 && !list_steps(s, q->arena))
         return hu_fail_memory(err);
-    if (rc == 0 && !(s->self_ns = measure_self(&s->ask)))
-        return hu_fail_memory(err);
-    if (rc == 0 && !(s->memory_partners = hu_memory_partners(&s->ask, q->arena)))
-        return hu_fail_memory(err);
     return rc;
+}
+
+/* What the statement that was just prepared reads and no other did before. */
+static int measure_columns(hu_query *q, hu_error *err)
+{
+    for (size_t i = 0; i < q->n_sources; i++) {
+        hu_sql_source *s = &q->sources[i];
+
+        if (q->wants_self && !s->self_ns && !(s->self_ns = measure_self(&s->ask)))
+            return hu_fail_memory(err);
+        if (q->wants_partners && !s->memory_partners && !(s->memory_partners = hu_memory_partners(&s->ask, q->arena)))
+            return hu_fail_memory(err);
+    }
+    return 0;
 }
 
 /* The first use of a table declares its columns, which the authorizer would take for a CREATE. */
@@ -128,7 +148,7 @@ hu_query *hu_query_open(hu_trace *const *traces, size_t n, const hu_unread_list 
     if (rc == 0)
         rc = bind_tables(q, err);
     if (rc == 0) {
-        sqlite3_set_authorizer(q->db, authorize, NULL);
+        sqlite3_set_authorizer(q->db, authorize, q);
         return q;
     }
     if (q)
@@ -204,7 +224,7 @@ int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *e
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the query has no statement");
     else if (!is_blank(rest, sql.p + sql.n))
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one statement at a time: there is text after the first");
-    else
+    else if ((rc = measure_columns(q, err)) == 0)
         rc = deliver(q, statement, sink, arena, err);
     sqlite3_finalize(statement);
     hu_arena_free(arena);

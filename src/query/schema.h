@@ -14,8 +14,8 @@ typedef struct {
     hu_ask          ask; /* order, tracks, names, GPU work */
     hu_steps        steps;
     hu_intervals    step_windows;    /* host times of the steps */
-    const int64_t  *self_ns;         /* by slice: host time without operators, annotations and calls inside */
-    const uint32_t *memory_partners; /* by row of hu_trace_memory(): analyze/memory.h */
+    const int64_t  *self_ns;         /* by slice: host time without operators, annotations and calls inside; NULL: unread */
+    const uint32_t *memory_partners; /* by row of hu_trace_memory(): analyze/memory.h; NULL: unread */
     int64_t         rank;            /* as recorded, else the number of the file */
 
     const hu_unread_list *unread; /* of the whole query, with the first trace; NULL with the others */
@@ -36,6 +36,13 @@ typedef struct {
     void (*value)(const hu_sql_source *s, size_t row, int column, sqlite3_context *out);
     int rank_column, id_column, name_column; /* -1: there is none */
 } hu_sql_table;
+
+/* A text that lives as long as its trace; NULL where it is empty. */
+static inline void hu_sql_text(sqlite3_context *out, hu_str t)
+{
+    if (t.n)
+        sqlite3_result_text64(out, t.p, t.n, SQLITE_STATIC, SQLITE_UTF8);
+}
 
 extern const hu_sql_table hu_sql_tables[];
 extern const size_t       hu_sql_n_tables;

@@ -11,10 +11,7 @@
 
 static void text(const hu_sql_source *s, uint32_t id, sqlite3_context *out)
 {
-    const hu_str t = hu_trace_text(s->trace, id);
-
-    if (t.n)
-        sqlite3_result_text64(out, t.p, t.n, SQLITE_STATIC, SQLITE_UTF8);
+    hu_sql_text(out, hu_trace_text(s->trace, id));
 }
 
 static void unless(sqlite3_context *out, int64_t value, int64_t unknown)

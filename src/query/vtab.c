@@ -3,8 +3,11 @@
  *
  * Equality on `id` is a look-up, so that joins on launch, op or parent cost nothing; equality on `rank` skips traces, and on
  * `name` compares string ids instead of texts.  SQLite checks every constraint again: a cursor may return too much.
+ * GROUP BY name gets the rows name by name (groups.c), so that SQLite need not sort as many texts as there are rows.
  */
 #include "query/vtab.h"
+
+#include "query/groups.h"
 
 #include <stdio.h>
 
@@ -17,6 +20,9 @@ typedef struct {
     sqlite3_vtab_cursor   base;
     const hu_sql_binding *binding;
     size_t                source, row, end;
+    hu_arena             *arena;  /* of `groups`; NULL while there are none */
+    hu_sql_groups         groups; /* by name: the rows of groups.at[run], of which `row` is number `place` */
+    size_t                run, place;
     int                   plan;
     int64_t               id, rank;
     char                 *name; /* sqlite3_malloc; NULL: any */
@@ -24,7 +30,7 @@ typedef struct {
     uint32_t              name_id; /* of the present source */
 } cursor;
 
-enum { BY_ID = 1, BY_RANK = 2, BY_NAME = 4 };
+enum { BY_ID = 1, BY_RANK = 2, BY_NAME = 4, IN_GROUPS = 8, DOWNWARDS = 16 };
 
 /* CREATE TABLE text is what tells SQLite the columns. */
 static char *declaration(const hu_sql_table *t)
@@ -84,6 +90,21 @@ static void use(sqlite3_index_info *info, int column, int bit, int *arguments)
     }
 }
 
+/* Will a GROUP BY name be served?  Not where one row or one name is looked up; and SQLite before 3.38 does not tell that
+   it groups. */
+static bool wants_groups(const hu_sql_table *t, sqlite3_index_info *info)
+{
+    enum { GROUPED = 1 };
+
+    if (!t->kinds || info->nOrderBy != 1 || info->aOrderBy[0].iColumn != t->name_column || info->idxNum & (BY_ID | BY_NAME))
+        return false;
+#if SQLITE_VERSION_NUMBER >= 3038000
+    return sqlite3_vtab_distinct(info) == GROUPED;
+#else
+    return GROUPED == 0;
+#endif
+}
+
 static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
     const hu_sql_binding *b = ((table *)v)->binding;
@@ -94,6 +115,10 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
     use(info, b->table->id_column, BY_ID, &arguments);
     use(info, b->table->rank_column, BY_RANK, &arguments);
     use(info, b->table->name_column, BY_NAME, &arguments);
+    if (wants_groups(b->table, info)) {
+        info->idxNum |= IN_GROUPS | (info->aOrderBy[0].desc ? DOWNWARDS : 0);
+        info->orderByConsumed = 1;
+    }
     info->estimatedCost = rows;
     if (info->idxNum & BY_RANK)
         info->estimatedCost /= (double)b->n_sources;
@@ -117,6 +142,7 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
+    hu_arena_free(((cursor *)base)->arena);
     sqlite3_free(((cursor *)base)->name);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -168,6 +194,53 @@ static void settle(cursor *c)
     }
 }
 
+/* Rows of one name lie far from each other: what is mostly asked of a group is on its way when its row comes. */
+static void fetch_ahead(const cursor *c, const hu_sql_run *run)
+{
+    enum { AHEAD = 16 };
+
+    if (c->place + AHEAD < run->n)
+        __builtin_prefetch(&c->binding->sources[run->source].ask.s.dur_ns[run->row[c->place + AHEAD]]);
+}
+
+/* The same, name by name. */
+static void settle_in_groups(cursor *c)
+{
+    for (; c->run < c->groups.n; c->run++, c->place = 0) {
+        const hu_sql_run *run = &c->groups.at[c->run];
+
+        if (c->place < run->n && (!(c->plan & BY_RANK) || c->binding->sources[run->source].rank == c->rank)) {
+            c->source = run->source;
+            c->row = run->row[c->place];
+            fetch_ahead(c, run);
+            return;
+        }
+    }
+    c->source = c->binding->n_sources;
+}
+
+/* To the first row; groups are made once for a cursor, because they depend on no value. */
+static int begin(cursor *c)
+{
+    if (!(c->plan & IN_GROUPS)) {
+        if (c->source < c->binding->n_sources)
+            enter(c);
+        settle(c);
+        return SQLITE_OK;
+    }
+    if (!c->arena) {
+        c->arena = hu_arena_new();
+        if (!c->arena || !hu_sql_groups_make(c->binding, c->plan & DOWNWARDS, c->arena, &c->groups)) {
+            hu_arena_free(c->arena);
+            c->arena = NULL;
+            return SQLITE_NOMEM;
+        }
+    }
+    c->run = c->place = 0;
+    settle_in_groups(c);
+    return SQLITE_OK;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
 {
     cursor *c = (cursor *)base;
@@ -203,16 +276,20 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
             c->name = NULL;
         }
     }
-    if (c->source < c->binding->n_sources)
-        enter(c);
-    settle(c);
-    return SQLITE_OK;
+    return begin(c);
 }
 
 static int next_row(sqlite3_vtab_cursor *base)
 {
-    ((cursor *)base)->row++;
-    settle((cursor *)base);
+    cursor *c = (cursor *)base;
+
+    if (c->plan & IN_GROUPS) {
+        c->place++;
+        settle_in_groups(c);
+    } else {
+        c->row++;
+        settle(c);
+    }
     return SQLITE_OK;
 }
 
@@ -223,9 +300,13 @@ static int at_end(sqlite3_vtab_cursor *base)
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int number)
 {
-    const cursor *c = (cursor *)base;
+    const cursor       *c = (cursor *)base;
+    const hu_sql_table *t = c->binding->table;
 
-    c->binding->table->value(&c->binding->sources[c->source], c->row, number, out);
+    if (c->plan & IN_GROUPS && number == t->name_column) /* without a look at the row, which is somewhere else each time */
+        hu_sql_text(out, c->groups.at[c->run].name);
+    else
+        t->value(&c->binding->sources[c->source], c->row, number, out);
     return SQLITE_OK;
 }
 
