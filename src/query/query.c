@@ -82,7 +82,8 @@ static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *e
     s->rank = hu_trace_get_info(trace)->rank >= 0 ? hu_trace_get_info(trace)->rank : (int64_t)i;
     if (rc == 0)
         rc = hu_steps_measure(trace, s->ask.names, NULL, q->arena, q->arena, &s->steps, err);
-    if (rc == 0 && !list_steps(s, q->arena))
+    /* whoever looks for steps may do without memory in silence */
+    if (rc == 0 && (!list_steps(s, q->arena) || hu_arena_lacked(q->arena)))
         return hu_fail_memory(err);
     return rc;
 }

@@ -14,6 +14,7 @@
 #include "analyze/digest_wire.h"
 #include "graph/graph_wire.h"
 #include "ingest/operation_rows.h"
+#include "query/query.h"
 #include "render/export/export.h"
 #include "render/report.h"
 #include "testing.h"
@@ -423,13 +424,66 @@ static void every_allocation_of_an_export_may_fail(void **state)
     free(text);
 }
 
+static bool take_head(void *context, const hu_str *names, int n)
+{
+    (void)context, (void)names, (void)n;
+    return true;
+}
+
+static bool count_row(void *context, const hu_sql_value *values, int n)
+{
+    (void)values, (void)n;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* Groups by name, with a column that is measured because it is asked for. */
+static int ask(hu_trace *t, size_t *n_rows, hu_error *err)
+{
+    const hu_query_sink  sink = {n_rows, take_head, count_row};
+    const hu_unread_list unread = {0};
+    hu_query            *q = hu_query_open(&t, 1, &unread, err);
+    int                  rc = q ? 0 : err->code;
+
+    if (q) {
+        rc = hu_query_run(q, HU_STR("select name, sum(self_ns) from op group by name order by 2 desc"), &sink, err);
+        hu_query_close(q);
+    }
+    return rc;
+}
+
+static void every_allocation_of_a_query_may_fail(void **state)
+{
+    hu_trace *t = trace_of(
+        "{\"traceEvents\":[" OP("b", "1", "1", "9") "," OP("a", "1", "20", "9") "," OP("b", "1", "40", "9") "]}");
+    long k = 0;
+
+    (void)state;
+    for (bool all = false; !all; k++) {
+        hu_error err = {0};
+        size_t   n_rows = 0;
+        int      rc;
+
+        countdown = k;
+        has_failed = false;
+        rc = ask(t, &n_rows, &err);
+        countdown = -1;
+        all = !has_failed;
+        assert_int_equal(rc, all ? 0 : HU_ENOMEM);
+        assert_int_equal(n_rows, all ? 2 : 0);
+    }
+    assert_true(k > 5);
+    hu_trace_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
                                        cmocka_unit_test(every_allocation_of_several_ranks_may_fail),
                                        cmocka_unit_test(every_allocation_of_the_other_importer_may_fail),
                                        cmocka_unit_test(every_allocation_of_a_job_may_fail),
-                                       cmocka_unit_test(every_allocation_of_an_export_may_fail)};
+                                       cmocka_unit_test(every_allocation_of_an_export_may_fail),
+                                       cmocka_unit_test(every_allocation_of_a_query_may_fail)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
