@@ -26,19 +26,29 @@ void hu_pack_base64(hu_out *out, hu_str bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t    *p = (const uint8_t *)bytes.p;
-    size_t            i = 0;
+    char              text[4096];
+    size_t            i = 0, n = 0;
 
     for (; i + 3 <= bytes.n; i += 3) {
         const uint32_t v = (uint32_t)p[i] << 16 | (uint32_t)p[i + 1] << 8 | p[i + 2];
-        const char     four[4] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63]};
 
-        hu_out_write(out, four, sizeof four);
+        text[n++] = digits[v >> 18];
+        text[n++] = digits[v >> 12 & 63];
+        text[n++] = digits[v >> 6 & 63];
+        text[n++] = digits[v & 63];
+        if (n == sizeof text) {
+            hu_out_write(out, text, n);
+            n = 0;
+        }
     }
     if (i < bytes.n) {
         const bool     two = i + 2 == bytes.n;
         const uint32_t v = (uint32_t)p[i] << 16 | (two ? (uint32_t)p[i + 1] << 8 : 0);
-        const char     four[4] = {digits[v >> 18], digits[v >> 12 & 63], two ? digits[v >> 6 & 63] : '=', '='};
 
-        hu_out_write(out, four, sizeof four);
+        text[n++] = digits[v >> 18];
+        text[n++] = digits[v >> 12 & 63];
+        text[n++] = two ? digits[v >> 6 & 63] : '=';
+        text[n++] = '=';
     }
+    hu_out_write(out, text, n);
 }

@@ -92,10 +92,11 @@ uint32_t hu_notes_of(hu_notes *notes, uint32_t slice)
 {
     const uint32_t row = notes->s.detail[slice];
     const unsigned kind = notes->s.kind[slice];
-    char           text[HU_NOTE_BYTES] = "";
+    char           text[HU_NOTE_BYTES]; /* cleared as a text only: most notes are known already */
     uint64_t       key;
     uint32_t       known;
 
+    text[0] = '\0';
     if (row == HU_NONE)
         return 0;
     if (kind == HU_KIND_KERNEL || kind == HU_KIND_COLLECTIVE) {

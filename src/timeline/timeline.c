@@ -42,22 +42,28 @@ typedef struct {
     hu_sight                   sight;
     hu_seen                    seen;
     hu_map                     label_of;
-    HU_VEC(uint64_t) labels; /* name << 8 | kind */
+    uint32_t                  *last_label; /* by name: the label that it had last, and as far as anybody knows has again */
+    HU_VEC(uint64_t) labels;               /* name << 8 | kind */
     hu_notes    notes;
     column      start, dur, label, note, link, counters;
     hu_json_out head;
     bool        failed; /* no memory */
 } encoder;
 
-static void put_varint(encoder *e, column *c, uint64_t v)
+enum { VARINT_BYTES = 10 }; /* at most */
+
+static inline void put_varint(encoder *e, column *c, uint64_t v)
 {
-    if (!hu_vec_reserve(e->scratch, c, 10)) {
+    uint8_t *at;
+
+    if (!hu_vec_reserve(e->scratch, c, VARINT_BYTES)) {
         e->failed = true;
         return;
     }
-    for (; v >= 128; v >>= 7)
-        c->at[c->n++] = (uint8_t)(v | 128);
-    c->at[c->n++] = (uint8_t)v;
+    for (at = c->at + c->n; v >= 128; v >>= 7)
+        *at++ = (uint8_t)(v | 128);
+    *at++ = (uint8_t)v;
+    c->n = (size_t)(at - c->at);
 }
 
 static uint64_t zigzag(int64_t v)
@@ -65,10 +71,10 @@ static uint64_t zigzag(int64_t v)
     return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
 }
 
-static uint32_t label_of(encoder *e, uint32_t name, unsigned kind)
+/* Of a key: name << 8 | kind. */
+static uint32_t find_label(encoder *e, uint64_t key)
 {
-    const uint64_t key = (uint64_t)name << 8 | kind;
-    uint32_t      *place = hu_map_put(&e->label_of, key);
+    uint32_t *place = hu_map_put(&e->label_of, key);
 
     if (place && *place == HU_MAP_NONE) {
         *place = (uint32_t)e->labels.n;
@@ -77,6 +83,17 @@ static uint32_t label_of(encoder *e, uint32_t name, unsigned kind)
     }
     e->failed |= !place;
     return place ? *place : 0;
+}
+
+static uint32_t label_of(encoder *e, uint32_t slice)
+{
+    const uint32_t name = e->s.name[slice];
+    const uint64_t key = (uint64_t)name << 8 | e->s.kind[slice];
+    uint32_t      *last = &e->last_label[name];
+
+    if (*last >= e->labels.n || e->labels.at[*last] != key)
+        *last = find_label(e, key);
+    return *last;
 }
 
 /* What the slice comes from: the call that launched device work, the forward operator of a backward one. */
@@ -89,26 +106,66 @@ static uint32_t origin_of(const encoder *e, uint32_t i)
     return from == HU_NONE ? 0 : e->seen.number[from];
 }
 
+/*
+ * Slices of a track that are drawn, up to BLOCK of them.  Columns are made for a block, one after the other: what a column
+ * looks up for one slice does not wait for what it looked up for the slice before.
+ */
+enum { BLOCK = 64 };
+
+typedef struct {
+    uint32_t slice[BLOCK], n;
+    int64_t  last_start, last_link; /* of the block before */
+} block;
+
+/* The next ones from place `k` in the order of tracks; returns the place after them. */
+static uint32_t take_block(const encoder *e, block *b, uint32_t k, uint32_t end)
+{
+    const uint32_t *order = hu_trace_order(e->trace);
+
+    for (b->n = 0; k < end && b->n < BLOCK; k = hu_sight_from(&e->sight, k + 1)) {
+        b->slice[b->n] = order[k];
+        b->n += e->seen.number[order[k]] != 0;
+    }
+    return k;
+}
+
+static void put_links(encoder *e, block *b)
+{
+    uint32_t from[BLOCK];
+
+    for (uint32_t i = 0; i < b->n; i++)
+        from[i] = origin_of(e, b->slice[i]);
+    for (uint32_t i = 0; i < b->n; i++) {
+        put_varint(e, &e->link, from[i] ? 1 + zigzag((int64_t)from[i] - b->last_link) : 0);
+        b->last_link = from[i] ? from[i] : b->last_link;
+    }
+}
+
+static void put_block(encoder *e, block *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const int64_t start = e->s.start_ns[b->slice[i]] - e->origin_ns;
+
+        put_varint(e, &e->start, (uint64_t)(start - b->last_start));
+        b->last_start = start;
+    }
+    for (uint32_t i = 0; i < b->n; i++)
+        put_varint(e, &e->dur, (uint64_t)e->s.dur_ns[b->slice[i]]);
+    for (uint32_t i = 0; i < b->n; i++)
+        put_varint(e, &e->label, label_of(e, b->slice[i]));
+    for (uint32_t i = 0; i < b->n; i++)
+        put_varint(e, &e->note, hu_notes_of(&e->notes, b->slice[i]));
+    put_links(e, b);
+}
+
 static void put_track(encoder *e, const hu_track *t)
 {
-    const uint32_t *order = hu_trace_order(e->trace), end = hu_sight_end(&e->sight, t);
-    int64_t         last_start = 0, last_link = 0;
+    const uint32_t end = hu_sight_end(&e->sight, t);
+    block          b = {.n = 0};
 
-    for (uint32_t k = hu_sight_from(&e->sight, t->first); k < end; k = hu_sight_from(&e->sight, k + 1)) {
-        const uint32_t i = order[k];
-        const int64_t  start = e->s.start_ns[i] - e->origin_ns;
-        uint32_t       from;
-
-        if (!e->seen.number[i])
-            continue;
-        from = origin_of(e, i);
-        put_varint(e, &e->start, (uint64_t)(start - last_start));
-        put_varint(e, &e->dur, (uint64_t)e->s.dur_ns[i]);
-        put_varint(e, &e->label, label_of(e, e->s.name[i], e->s.kind[i]));
-        put_varint(e, &e->note, hu_notes_of(&e->notes, i));
-        put_varint(e, &e->link, from ? 1 + zigzag((int64_t)from - last_link) : 0);
-        last_start = start;
-        last_link = from ? from : last_link;
+    for (uint32_t k = hu_sight_from(&e->sight, t->first); k < end;) {
+        k = take_block(e, &b, k, end);
+        put_block(e, &b);
     }
 }
 
@@ -123,7 +180,7 @@ static void put_scenario_track(encoder *e, const hu_scenario_track *t, const uin
 
         put_varint(e, &e->start, (uint64_t)(start - last_start));
         put_varint(e, &e->dur, (uint64_t)t->dur_ns[k]);
-        put_varint(e, &e->label, i == HU_NONE ? class_label[t->class[k]] : label_of(e, e->s.name[i], e->s.kind[i]));
+        put_varint(e, &e->label, i == HU_NONE ? class_label[t->class[k]] : label_of(e, i));
         put_varint(e, &e->note, 0);
         put_varint(e, &e->link, 0);
         last_start = start;
@@ -161,7 +218,7 @@ static void write_track(encoder *e, const hu_track *t, uint32_t index, size_t n,
 static void label_classes(encoder *e, uint32_t *class_label)
 {
     for (uint32_t c = 0; c < HU_CLASS_COUNT; c++)
-        class_label[c] = label_of(e, UINT32_MAX - c, HU_KIND_OTHER);
+        class_label[c] = find_label(e, (uint64_t)(UINT32_MAX - c) << 8 | HU_KIND_OTHER);
 }
 
 static void put_tracks(encoder *e)
@@ -412,7 +469,8 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
         (rc = hu_sight_choose(&e->sight, e->scratch, &e->seen, err)) < 0 ||
         (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
         return rc;
-    if (!hu_map_init(&e->label_of, e->scratch, 1024))
+    e->last_label = hu_arena_calloc(e->scratch, (size_t)hu_trace_string_count(e->trace) + 1, sizeof *e->last_label);
+    if (!e->last_label || !hu_map_init(&e->label_of, e->scratch, 1024))
         return hu_fail_memory(err);
     hu_windows_say(&e->windows, &e->digest->steps, e->seen.n, out->left_out, sizeof out->left_out);
     e->head = (hu_json_out){.out = text, .is_empty = true};

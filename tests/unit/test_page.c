@@ -76,6 +76,26 @@ static void base64_has_its_padding(void **state)
     hu_arena_free(arena);
 }
 
+/* More than is written at once: nothing is lost or twice at the border, whatever remains behind it. */
+static void long_base64_is_whole(void **state)
+{
+    enum { TRIPLES = 5000 };
+    static char bytes[3 * TRIPLES], want[4 * TRIPLES];
+    hu_arena   *arena = hu_arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < TRIPLES; i++) {
+        memcpy(bytes + 3 * i, i % 2 ? "foo" : "\xff\xfe\xfd", 3);
+        memcpy(want + 4 * i, i % 2 ? "Zm9v" : "//79", 4);
+    }
+    for (size_t n = 1020; n <= TRIPLES; n += n < 1030 ? 1 : 397) {
+        const hu_str text = in_memory(arena, hu_pack_base64, (hu_str){bytes, 3 * n});
+
+        assert_true(hu_str_equal(text, (hu_str){want, 4 * n}));
+    }
+    hu_arena_free(arena);
+}
+
 static void a_text_in_memory_is_whole(void **state)
 {
     hu_arena *arena = hu_arena_new();
@@ -194,7 +214,7 @@ int main(void)
 {
     /* clang-format off */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_packed_can_be_unpacked), cmocka_unit_test(base64_has_its_padding),
+        cmocka_unit_test(what_is_packed_can_be_unpacked), cmocka_unit_test(base64_has_its_padding), cmocka_unit_test(long_base64_is_whole),
         cmocka_unit_test(a_text_in_memory_is_whole), cmocka_unit_test(markup_cannot_be_closed_by_a_name),
         cmocka_unit_test(steps_are_chosen_by_what_one_looks_at), cmocka_unit_test(notes_say_what_was_recorded_once),
     };
