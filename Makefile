@@ -97,8 +97,8 @@ schema: build
 
 bench: build
 	@scripts/setup --quiet bench
-	@ninja -C $(BUILD) --quiet bench/phases
-	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md
+	@ninja -C $(BUILD) --quiet bench/phases bench/query
+	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md $(if $(HUGE),--huge)
 	@python3 bench/costs.py --build $(BUILD) --page docs/performance.md
 
 scoreboard: build

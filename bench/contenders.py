@@ -162,7 +162,7 @@ class Holdup:
     def run(self, verb: str, path: Path, label: str = "", cpu: str = "", threads: int = 0, more: tuple[str, ...] = (),
             keep: bool = False) -> Contender:
         env = {**({"HOLDUP_CPU": cpu} if cpu else {}), **({"HOLDUP_THREADS": str(threads)} if threads else {})}
-        variant = ", ".join(filter(None, [cpu, f"{threads} thread" + "s" * (threads > 1) if threads else ""]))
+        variant = cpu or (f"{threads} thread" + "s" * (threads > 1) if threads else "")
         return Contender("-".join(filter(None, [verb, cpu, str(threads or "")])),
                          label or f"holdup {verb}" + (f", {variant}" if variant else ""),
                          [str(self.program), verb, str(path), *more], env, keep_output=keep)

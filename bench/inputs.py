@@ -109,6 +109,11 @@ class Cache:
         found: dict[str, int] = json.loads(made.stdout)
         return found
 
+    def forget(self, name: str) -> None:
+        """Deletes a made trace and all that was made of it; none is fine."""
+        for path in [*self.folder.glob(f"{name}.*"), *self.folder.glob(f".{name}.part")]:
+            path.unlink()
+
     def pack(self, trace: Trace, suffix: str) -> Path | None:
         """The same trace compressed, as torch.profiler (gzip) and people (zstd) do; None when the tool is missing."""
         out = trace.packed(suffix)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * measure.c - runs one command and reports its wall time and peak resident memory.  Knows nothing of repeats.
+ * measure.c - runs one command and reports its wall time, CPU time and peak resident memory.  Knows nothing of repeats.
  * A child inherits the peak of whoever forked it, so a large interpreter cannot see less than its own; this can.
  *
- * usage: measure FD COMMAND [ARGUMENT...]     one line to FD: wall ns, peak KiB, wait status
+ * usage: measure FD COMMAND [ARGUMENT...]     one line to FD: wall ns, CPU us, peak KiB, wait status
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -18,6 +18,12 @@ static long long now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Of the command and all that it waited for, in user mode and in the kernel. */
+static long long cpu_us(const struct rusage *use)
+{
+    return (use->ru_utime.tv_sec + use->ru_stime.tv_sec) * 1000000LL + use->ru_utime.tv_usec + use->ru_stime.tv_usec;
 }
 
 int main(int argc, char **argv)
@@ -40,6 +46,6 @@ int main(int argc, char **argv)
     }
     if (child < 0 || wait4(child, &status, 0, &use) != child)
         return 2;
-    dprintf(fd, "%lld %ld %d\n", now_ns() - begin, use.ru_maxrss, status);
+    dprintf(fd, "%lld %lld %ld %d\n", now_ns() - begin, cpu_us(&use), use.ru_maxrss, status);
     return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs commands against each other in rounds of alternating order and keeps wall time and peak resident memory of each.
+"""Runs commands against each other in rounds of alternating order and keeps wall time, CPU time and peak resident memory of each.
 Does not isolate the machine: whatever else runs on it is in the numbers, so ratios within a round are what to use."""
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Contender:
 @dataclass(frozen=True)
 class Sample:
     seconds: float
+    cpu_s: float                    # of all its threads, user and kernel
     peak_mb: float
     code: int                       # exit code, or minus the signal
     output: str
@@ -49,6 +50,15 @@ class Result:
     @property
     def seconds(self) -> float:
         return statistics.median(s.seconds for s in self.samples)
+
+    @property
+    def cpu_s(self) -> float:
+        return statistics.median(s.cpu_s for s in self.samples)
+
+    @property
+    def wall_over_cpu(self) -> float:
+        """Wall time over the CPU seconds of the same run: 0.5 when two cores were busy all the time."""
+        return statistics.median(s.seconds / s.cpu_s for s in self.samples)
 
     @property
     def peak_mb(self) -> float:
@@ -137,10 +147,10 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
 
 
 def parse(words: list[str], output: str, complaint: str) -> Sample:
-    if len(words) != 3:
-        return Sample(float("nan"), 0, -signal.SIGKILL, output, complaint or "timed out")
-    wall, peak, status = (int(w) for w in words)
-    return Sample(wall / 1e9, peak * 1024 / 1e6, os.waitstatus_to_exitcode(status), output, complaint)
+    if len(words) != 4:
+        return Sample(float("nan"), 0, 0, -signal.SIGKILL, output, complaint or "timed out")
+    wall, cpu, peak, status = (int(w) for w in words)
+    return Sample(wall / 1e9, cpu / 1e6, peak * 1024 / 1e6, os.waitstatus_to_exitcode(status), output, complaint)
 
 
 def warm(path: Path) -> None:

@@ -6,20 +6,25 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import statistics
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Sequence
 
+import database
+import pieces
 from contenders import Holdup, Peers, cpu_kernels, unpacker
 from inputs import Cache, Source, Trace
-from measuring import Contender, Meter, Result, warm
+from measuring import Contender, Meter, Result, stop, warm
 
 CHECKED = ("events", "by_phase", "duration_sum_ns")
 MANY_NAMES = 50_000
 SIZES = (1, 2, 4, 8)
 TINY_MB, START_MB = 0.05, 1.0
+DISK_ROOM = 1.2                     # of what is made in one piece
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Plan:
     size_mb: float
     big_mb: float
     huge_mb: float
+    page_mb: float                  # of the trace whose page is written, and of the one that is asked in SQL
+    query_mb: float
     rounds: int
     full: bool
     ranks: int = 0                  # of the job of many ranks, and the events of each
@@ -101,6 +108,10 @@ class Measured:
     by_files: list[Step] = field(default_factory=list)
     start: Group | None = None
     tiny_mb: float | None = None    # peak memory of a report on next to nothing
+    page: Group | None = None       # report with and without --html
+    page_slices: int = 0
+    queried: database.Queried | None = None
+    pieces: dict[str, pieces.Pieces] = field(default_factory=dict)
     huge: Group | None = None
     many: Many | None = None
     names: dict[str, int] = field(default_factory=dict)
@@ -121,6 +132,11 @@ def growth(steps: Sequence[Step]) -> float | None:
     return sum((x - mx) * (y - my) for x, y in points) / sum((x - mx) ** 2 for x, _ in points)
 
 
+def page_beyond(page: Result, report: Result) -> float:
+    """What the page adds to the report, in seconds."""
+    return statistics.median(a.seconds - b.seconds for a, b in zip(page.samples, report.samples))
+
+
 class Suite:
     def __init__(self, holdup: Holdup | None, peers: Peers, cache: Cache, meter: Meter, plan: Plan) -> None:
         self.holdup, self.peers, self.cache, self.meter, self.plan = holdup, peers, cache, meter, plan
@@ -135,6 +151,8 @@ class Suite:
         self.sizes(sources[0])
         self.files(sources[0])
         self.many_ranks()
+        self.page(sources[0])
+        self.query(sources[0])
         if self.plan.big_mb:
             self.big(sources[0])
         if self.plan.huge_mb:
@@ -147,7 +165,9 @@ class Suite:
         return [self.holdup.run(verb, path, **options)] if self.holdup else []
 
     def scans(self, path: Path) -> list[Contender]:
-        return [c for cpu in cpu_kernels() for c in self.ours("info", path, cpu=cpu, threads=1)]
+        """On two threads, on one as it is shipped, and with each of its variants."""
+        as_shipped = [c for threads in (2, 1) for c in self.ours("info", path, threads=threads)]
+        return as_shipped + [c for cpu in cpu_kernels() for c in self.ours("info", path, cpu=cpu, threads=1)]
 
     def readers(self, trace: Trace) -> list[Contender]:
         return [s.contender(trace) for s in self.peers.simdjson]
@@ -166,7 +186,7 @@ class Suite:
             self.out.traces.append(group.trace)
 
     def json_race(self, trace: Trace, slow: list[Contender]) -> Group:
-        ours = [*self.ours("report", trace.path), *self.ours("info", trace.path), *self.scans(trace.path)]
+        ours = [*self.ours("report", trace.path, threads=2), *self.scans(trace.path)]
         group = self.race(".json", trace, "json", [*self.readers(trace), *ours, *slow])
         self.keep(group)
         self.check(group)
@@ -188,6 +208,7 @@ class Suite:
                                  ["--mb", str(self.plan.size_mb)])
         self.json_race(trace, [self.peers.json_load(trace.path, 3), self.peers.hta(trace.path, 3)])
         self.measure_phases(trace)
+        self.measure_pieces(trace)
         self.packed_race(trace, ".gz", [("igzip", "isal"), ("gzip", "gzip")])
         self.packed_race(trace, ".zst", [("zstd", "zstd")])
 
@@ -199,6 +220,11 @@ class Suite:
         done = subprocess.run([str(program), str(trace.path), str(2 * self.plan.rounds - 1)], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             self.out.phases[trace.key] = [int(word) for word in done.stdout.split()]
+
+    def measure_pieces(self, trace: Trace) -> None:
+        found = pieces.measure(self.holdup, trace.path) if self.holdup else None
+        if found:
+            self.out.pieces[trace.key] = found
 
     def many_names(self, source: Source) -> None:
         trace = self.cache.trace(source, f"{source.key}-{self.plan.size_mb:g}-names",
@@ -212,19 +238,21 @@ class Suite:
                                  ["--mb", str(self.plan.big_mb)])
         self.out.big = trace.key
         self.measure_phases(trace)
+        self.measure_pieces(trace)
         self.json_race(trace, [self.peers.json_load(trace.path, 1)] if self.plan.full else [])
         self.packed_race(trace, ".gz", [("igzip", "isal")])
 
     def tiny(self, source: Source) -> None:
         trace = self.cache.trace(source, f"{source.key}-tiny", "next to nothing", ["--mb", str(TINY_MB)])
-        group = self.race("tiny", trace, "json", self.ours("report", trace.path))
-        result = group.get("report")
+        group = self.race("tiny", trace, "json", self.ours("report", trace.path, threads=2))
+        result = group.get("report-2")
         self.out.tiny_mb = result.peak_mb if result else None
 
     def starting(self, source: Source) -> None:
         trace = self.cache.trace(source, f"{source.key}-start", source.words, ["--mb", str(START_MB)])
         yardstick = Contender("python", "python3 -c pass", [sys.executable, "-c", "pass"])
-        self.out.start = self.race("start", trace, "json", [yardstick, *self.ours("report", trace.path)],
+        helps = [Contender("help", "holdup --help", [str(self.holdup.program), "--help"])] if self.holdup else []
+        self.out.start = self.race("start", trace, "json", [yardstick, *self.ours("report", trace.path), *helps],
                                    5 * self.plan.rounds)
 
     def sizes(self, source: Source) -> None:
@@ -257,12 +285,37 @@ class Suite:
         one = self.holdup.run("report", folder, "one process, 2 threads", threads=2)
         self.out.many = Many(self.plan.ranks, events, self.meter.race([one, self.holdup.spread(2, folder)], 1))
 
+    def page(self, source: Source) -> None:
+        """The report alone, and with its page beside it."""
+        if not self.holdup or not self.plan.page_mb:
+            return
+        trace = self.cache.trace(source, f"{source.key}-{self.plan.page_mb:g}", source.words, ["--mb", str(self.plan.page_mb)])
+        html = ("--html", str(self.meter.scratch / "page.html"))
+        with_page = self.holdup.run("report", trace.path, "holdup report --html, 2 threads", threads=2, more=html)
+        contenders = [*self.ours("report", trace.path, threads=2), replace(with_page, key="page")]
+        self.out.page = self.race("page", trace, "json", contenders)
+        self.out.page_slices = database.count(self.holdup, trace)
+
+    def query(self, source: Source) -> None:
+        if not self.holdup or not self.plan.query_mb:
+            return
+        trace = self.cache.trace(source, f"{source.key}-{self.plan.query_mb:g}", source.words, ["--mb", str(self.plan.query_mb)])
+        warm(trace.path)
+        self.out.queried = database.measure(self.holdup, trace, self.plan.rounds)
+
     def huge(self, source: Source) -> None:
+        """The trace is made for this alone, and is gone afterwards."""
         if not self.holdup:
             return
-        trace = self.cache.trace(source, f"{source.key}-{self.plan.huge_mb:g}", source.words,
-                                 ["--mb", str(self.plan.huge_mb)])
-        self.out.huge = self.race("huge", trace, "json", self.ours("report", trace.path), 1)
+        name, free = f"{source.key}-{self.plan.huge_mb:g}", shutil.disk_usage(self.cache.folder).free / 1e6
+        if free < DISK_ROOM * self.plan.huge_mb:
+            stop(f"a trace of {self.plan.huge_mb:,.0f} MB needs {DISK_ROOM * self.plan.huge_mb:,.0f} MB in {self.cache.folder}, "
+                 f"where {free:,.0f} MB are free")
+        try:
+            trace = self.cache.trace(source, name, source.words, ["--mb", str(self.plan.huge_mb)])
+            self.out.huge = self.race("huge", trace, "json", self.ours("report", trace.path, threads=2), 1)
+        finally:
+            self.cache.forget(name)
 
     # The cross-check
 

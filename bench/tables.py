@@ -17,8 +17,9 @@ from typing import Sequence
 from contenders import cpu_flags
 from inputs import Trace
 from measuring import Result
-from promises import Promise
-from suite import Check, Group, Measured, Plan, Step, growth
+from database import STATEMENT
+from promises import BESIDE_STRINGS, BESIDE_TINY, SLACK_MB, TINY_SLACK_MB, Promise
+from suite import Check, Group, Measured, Plan, Step, growth, page_beyond
 
 NOISY = 1.5
 WIDTH = 80
@@ -55,15 +56,15 @@ def fold(text: str) -> str:
 def result_row(result: Result, group: Group) -> list[str]:
     label = result.contender.label
     if not result.good:
-        return [label, "-", "-", "-", "-", "-"]
+        return [label, "-", "-", "-", "-", "-", "-"]
     reference = group.reference
     ratio = "ref" if result is reference else f"{result.against(reference):.2f}" if reference else "-"
-    return [label, f"{group.trace.mb / result.seconds:,.0f}", f"{result.seconds:.3f}", f"{result.spread:.2f}",
-            f"{result.peak_mb:,.0f}", ratio]
+    return [label, f"{group.trace.mb / result.seconds:,.0f}", f"{result.seconds:.3f}", f"{result.cpu_s:.3f}",
+            f"{result.spread:.2f}", f"{result.peak_mb:,.0f}", ratio]
 
 
 def group_text(group: Group) -> str:
-    heads = ["", "MB/s", "seconds", "max/min", "peak MB", "time x"]
+    heads = ["", "MB/s", "wall s", "CPU s", "noise", "peak MB", "time x"]
     rows = [result_row(r, group) for r in group.results.values()]
     gone = [r.contender for r in group.results.values() if not r.good]
     notes = [fold(f"{c.label}: {c.absent or 'failed'}.") for c in gone]
@@ -87,8 +88,8 @@ def promises_text(promises: list[Promise], inputs: list[str]) -> str:
     heads = ["", "must", "aim", "measured", "met?"]
     rows = [[p.what, p.bound(p.must), p.bound(p.aim), p.measured, p.verdict] for p in promises]
     order = (f"Several numbers are those of {', '.join(inputs)}, in this order, without the traces that a row did not"
-             " run on; the worst decides. met? says aim, yes (the must), or NO. A scan is `holdup info` on one thread;"
-             " .gz and 8 files are read on two.")
+             " run on; the worst decides. met? says aim, yes (the must), or NO; - where nothing is promised. What is compared"
+             " with what: see How to read this.")
     gaps: dict[str, list[str]] = {}
     for p in promises:
         if not p.values:
@@ -100,21 +101,24 @@ def promises_text(promises: list[Promise], inputs: list[str]) -> str:
 def memory_text(m: Measured) -> str:
     rows = []
     for group in (g for g in m.groups if g.kind == "json"):
-        result = group.get("report")
+        result = group.get("report-2")
         if result and m.tiny_mb is not None:
             t, strings = group.trace, m.name_bytes.get(group.trace.key, 0) / 1e6
-            rows.append([t.key, f"{t.events:,}", f"{result.peak_mb:,.0f}", f"{64 * t.events / 1e6 + 64 + strings:,.0f}",
-                         f"{strings:.1f}", f"{(result.peak_mb - m.tiny_mb) * 1e6 / t.events:.1f}"])
-    return table(["trace", "events", "peak MB", "allowed MB", "names MB", "B/event"], rows) if rows else "Not measured."
+            allowed = min(BESIDE_STRINGS * t.events / 1e6 + SLACK_MB + strings, BESIDE_TINY * t.events / 1e6 + TINY_SLACK_MB + m.tiny_mb)
+            rows.append([t.key, f"{t.events:,}", f"{result.peak_mb:,.0f}", f"{allowed:,.0f}", f"{strings:.1f}",
+                         f"{(result.peak_mb - m.tiny_mb) * 1e6 / t.events:.1f}"])
+    return "\n\n".join([table(["trace", "events", "peak MB", "allowed MB", "names MB", "B/event"], rows),
+                        fold(f"A trace of next to nothing takes {m.tiny_mb:.1f} MB; B/event is what is beyond that. allowed MB is the smaller of "
+                             "the two promises above.")]) if rows else "Not measured."
 
 
 def steps_text(steps: list[Step], head: str) -> str:
     if not steps or not all(s.result.good for s in steps):
         return "Not measured."
     first = steps[0]
-    rows = [[s.label, f"{s.amount:,}", f"{s.result.seconds:.3f}", f"{s.result.against(first.result):.2f}",
-             f"{s.result.peak_mb:,.0f}"] for s in steps]
-    return table(["", head, "seconds", "time x", "peak MB"], rows) + f"\n\nTime ~ {head} ^ {growth(steps) or 0:.2f}."
+    rows = [[s.label, f"{s.amount:,}", f"{s.result.seconds:.3f}", f"{s.result.cpu_s:.3f}", f"{s.result.wall_over_cpu:.2f}",
+             f"{s.result.against(first.result):.2f}", f"{s.result.peak_mb:,.0f}"] for s in steps]
+    return table(["", head, "wall s", "CPU s", "wall / CPU", "time x", "peak MB"], rows) + f"\n\nTime ~ {head} ^ {growth(steps) or 0:.2f}."
 
 
 def many_title(m: Measured) -> str:
@@ -125,11 +129,41 @@ def many_text(m: Measured) -> str:
     if not m.many:
         return "Not measured."
     first = next(iter(m.many.results.values()))
-    rows = [[r.contender.label, f"{r.seconds:.1f}", f"{r.seconds * 1000 / m.many.ranks:.1f}", f"{r.peak_mb:,.0f}",
+    rows = [[r.contender.label, f"{r.seconds:.1f}", f"{r.cpu_s:.1f}", f"{r.seconds * 1000 / m.many.ranks:.1f}", f"{r.peak_mb:,.0f}",
              f"{r.against(first):.2f}" if first.good else "-"] for r in m.many.results.values() if r.good]
-    rows += [[f"{r.contender.label}: {r.contender.absent}", "-", "-", "-", "-"] for r in m.many.results.values() if r.contender.absent]
-    return table(["holdup report", "seconds", "ms a rank", "peak MB", "time x"], rows) + "\n\n" + fold(
+    rows += [[f"{r.contender.label}: {r.contender.absent}", "-", "-", "-", "-", "-"] for r in m.many.results.values() if r.contender.absent]
+    return table(["holdup report", "wall s", "CPU s", "ms a rank", "peak MB", "time x"], rows) + "\n\n" + fold(
         "Peak memory is that of the largest process. Most files are links to a few: the disk is not measured.")
+
+
+def page_text(m: Measured) -> str:
+    page, report = (m.page.get(key) if m.page else None for key in ("page", "report-2"))
+    if not m.page or not page or not report:
+        return "Not measured."
+    rows = [[r.contender.label, f"{r.seconds:.3f}", f"{r.cpu_s:.3f}", f"{r.peak_mb:,.0f}"] for r in (report, page)]
+    return "\n\n".join([table(["", "wall s", "CPU s", "peak MB"], rows), fold(
+        f"{m.page.trace.mb:,.0f} MB of JSON, {m.page.trace.events:,} events, {m.page_slices:,} slices. The page adds "
+        f"{page_beyond(page, report):.3f} s (median of the differences within a round).")])
+
+
+def query_text(m: Measured) -> str:
+    q = m.queried
+    if not q:
+        return "Not measured."
+    rows = [[a.label, f"{a.seconds:.3f}", f"{q.ratio(key) or 0:.2f}" if key != "holdup" else "ref", f"{a.before_s:.2f}"]
+            for key, a in q.answers.items()]
+    return "\n\n".join([f"    {STATEMENT}", table(["", "statement s", "holdup / it", "before it s"], rows), fold(
+        f"{q.trace.mb:,.0f} MB of JSON, {q.slices:,} slices. holdup opens its tables within the time of the statement; before it, it reads the "
+        "file. Before theirs, the databases load the same slices (name, start, duration, kind, track) from CSV into memory; their reading "
+        "of JSON is not measured."), *[fold(f"{line}.") for line in q.absent]])
+
+
+def pieces_text(m: Measured) -> str:
+    rows = [[key, f"{p.n:,}", f"{p.all_ns / 1e6:.1f}", f"{p.longest_ns / 1e6:.2f}", f"{p.joins_ns / 1e6:.1f}",
+             *(f"{p.speedup(n):.1f}" for n in (2, 4, 16, 64))] for key, p in m.pieces.items()]
+    return "\n\n".join([table(["trace", "pieces", "all ms", "longest ms", "joins ms", "x2", "x4", "x16", "x64"], rows), fold(
+        "Computed, not run: the pieces of the file were scanned one after the other, and the longest chain of work on so many threads is at "
+        "most all / threads + longest, then the joins. Memory bandwidth that cores share is not in it.")]) if rows else "Not measured."
 
 
 def start_text(group: Group | None) -> str:
@@ -197,6 +231,9 @@ def sections(m: Measured, promises: list[Promise], about: About) -> list[tuple[s
             ("One file, growing", steps_text(m.by_size, "events")),
             ("More files (2 threads)", steps_text(m.by_files, "files")),
             (many_title(m), many_text(m)),
+            ("One file on many cores, computed", pieces_text(m)),
+            ("The page of many slices", page_text(m)),
+            ("A statement of SQL", query_text(m)),
             ("Start to answer", start_text(m.start)),
             ("The same counts and sums", checks_text(m.checks))]
     return out
@@ -207,21 +244,39 @@ READING = """\
   day. The column `time x` is what counts: the time over that of the row marked `ref`, as the median of the ratios
   within one round, in which all contenders ran one after the other (every other round in reverse order; the first ran
   once before, unmeasured, because who first touches much memory on a virtual machine pays for it).
-* `seconds` is the median wall time of the whole process, start and exit included; `max/min` is the slowest run over the
-  fastest; `peak MB` is the largest resident memory that the kernel saw (10^6 bytes); `MB/s` is always bytes of JSON,
-  also for compressed files.
+* `wall s` is the median wall time of the whole process, start and exit included, `CPU s` that of the time that all its
+  threads spent on processors, in the kernel too; `noise` is the slowest run over the fastest; `peak MB` is the largest
+  resident memory that the kernel saw (10^6 bytes); `MB/s` is always bytes of JSON, also for compressed files.
 * All files are in the page cache. Nothing here says anything about disks.
-* The rows do not do the same work. simdjson takes nine fields of every event into columns and stops; `holdup info`
-  reads everything that holdup knows and builds its model; `holdup report` analyses and prints as well; `igzip`, `gzip`
-  and `zstd` only unpack; HolisticTraceAnalysis loads and runs three analyses (temporal, kernels, overlap), not its
-  critical path.
+
+What each promise compares:
+
+* **scan** is `holdup info`, whole process, which reads everything that holdup knows and builds its model. `one thread`
+  is the program as it is shipped with `HOLDUP_THREADS=1`; `plain C` the same with `HOLDUP_CPU=scalar`. The speed is
+  that of simdjson's time over holdup's: simdjson takes nine fields of every event into columns and stops, on one thread.
+* **parallel efficiency** is the wall time of a scan on one thread over twice that on two: 1 is perfect.
+* **16 threads simulated** is computed from pieces that were scanned one after the other, below.
+* **report** is `holdup report` on two threads (`HOLDUP_THREADS=2`): it reads, analyses and prints. On `.json` its time
+  is over that of simdjson's one thread, which only extracts; on `.gz` over that of `igzip -dc`, which only unpacks.
+  HolisticTraceAnalysis loads and runs three analyses (temporal, kernels, overlap), not its critical path.
+* **8 files, wall time / CPU time**: one report of eight files on two threads; 0.5 is both cores busy all the time. It
+  does not punish a faster single file, as the time of eight files over that of one did.
+* **1,024 ranks**: one process with two threads; its wall time, and the largest resident memory. `mpirun -n 2` runs two
+  processes over the same folder.
+* **memory** of a report, in bytes per event: the peak less 64 MB and the distinct event names (other strings are not
+  taken off, so it is judged a little strictly); and the peak less that on a trace of next to nothing and 8 MB.
+* **start to answer** is the median of whole processes: a report of 1 MB, and `holdup --help`.
+* **report --html** is the whole command, which reads, analyses, prints and writes the page of 1.8 million slices.
+* **SQL** is the time of one statement, tables opened, file read or rows loaded before: holdup's over theirs.
+* **replay** and **all analyses / scan** are measured inside one process (bench/phases.c).
+
+What to keep in mind:
+
 * simdjson is compiled here with `-march=native` and may use instructions that a portable program cannot count on;
   holdup is built as it is shipped and chooses at run time. simdjson reads the whole file into fresh memory, and the
   page faults are a good part of its time: that is how it is used, but inside an already warm process it is faster.
 * The traces are one real trace repeated, shifted in time and ids. Repetition flatters caches and whatever guesses what
-  comes next; the trace with many names is there to show by how much. The first copy alone is real.
-* Memory per event is the peak less the peak on a trace of next to nothing, over the events. The promise also allows
-  64 MB and the strings, of which only the distinct event names are counted here, so it is judged a little strictly."""
+  comes next; the trace with many names is there to show by how much. The first copy alone is real."""
 
 
 def page(m: Measured, promises: list[Promise], about: About, failures: list[str]) -> str:
