@@ -194,16 +194,12 @@ static void settle(cursor *c)
     }
 }
 
-/* Rows of one name lie far from each other: what is mostly asked of a group is on its way when its row comes. */
-static void fetch_ahead(const cursor *c, const hu_sql_run *run)
-{
-    enum { AHEAD = 16 };
+/*
+ * The same, name by name.  Rows of one name lie far from each other: what is mostly asked of a group is on its way when its
+ * row comes.  (In a function of its own, gcc takes the prefetch for nothing at all.)
+ */
+enum { AHEAD = 16 };
 
-    if (c->place + AHEAD < run->n)
-        __builtin_prefetch(&c->binding->sources[run->source].ask.s.dur_ns[run->row[c->place + AHEAD]]);
-}
-
-/* The same, name by name. */
 static void settle_in_groups(cursor *c)
 {
     for (; c->run < c->groups.n; c->run++, c->place = 0) {
@@ -212,7 +208,8 @@ static void settle_in_groups(cursor *c)
         if (c->place < run->n && (!(c->plan & BY_RANK) || c->binding->sources[run->source].rank == c->rank)) {
             c->source = run->source;
             c->row = run->row[c->place];
-            fetch_ahead(c, run);
+            if (c->place + AHEAD < run->n)
+                __builtin_prefetch(&c->binding->sources[c->source].ask.s.dur_ns[run->row[c->place + AHEAD]]);
             return;
         }
     }
