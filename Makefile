@@ -97,7 +97,7 @@ schema: build
 
 bench: build
 	@scripts/setup --quiet bench
-	@ninja -C $(BUILD) --quiet bench/phases bench/query
+	@ninja -C $(BUILD) --quiet bench/phases bench/pieces bench/query
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md $(if $(HUGE),--huge)
 	@python3 bench/costs.py --build $(BUILD) --page docs/performance.md
 
