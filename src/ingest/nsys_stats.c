@@ -309,9 +309,14 @@ bool hu_nsys_stats_probe(hu_str head)
     if (head.n && memchr(head.p, 0, head.n < TEXT_BYTES ? head.n : TEXT_BYTES))
         return false;
     while (head.n) {
-        if (hu_nsys_heading_read(head, &heading))
+        const char *end;
+
+        if (hu_nsys_line_may_be_heading(head) && hu_nsys_heading_read(head, &heading))
             return true;
-        hu_nsys_line_take(&head);
+        end = memchr(head.p, '\n', head.n);
+        if (!end)
+            return false;
+        head = (hu_str){end + 1, (size_t)(head.p + head.n - end) - 1};
     }
     return false;
 }
