@@ -4,9 +4,9 @@
  * Traps: pigz and bgzip write several members in a row, which are one stream; some writers pad the end with zeros,
  * which is not; and a profiler that was killed leaves a stream without an end, whose bytes so far are good.
  */
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 
+#include "base/late/isal.h"
 #include "base/source.h"
 
 enum { INPUT_BYTES = 128 * 1024 };
@@ -113,11 +113,13 @@ static void gzip_close(hu_source *source)
 
 hu_source *hu_source_open_gzip(hu_source *inner, hu_error *err)
 {
-    gzip_source *g = malloc(sizeof *g);
+    gzip_source *g = NULL;
+    int          rc = hu_late_open(&hu_isal_library, err);
 
-    if (!g) {
+    if (rc == 0 && !(g = malloc(sizeof *g)))
+        rc = hu_fail_memory(err);
+    if (rc < 0) {
         inner->close(inner);
-        hu_fail_memory(err);
         return NULL;
     }
     g->base = (hu_source){gzip_read, gzip_close, inner->name, NULL};

@@ -6,7 +6,7 @@
  */
 #include "base/gzip_out.h"
 
-#include <isa-l/igzip_lib.h>
+#include "base/late/isal.h"
 
 enum { LEVEL = 3, OUTPUT_BYTES = 64 * 1024 };
 
@@ -17,12 +17,17 @@ struct hu_gzip_out {
     uint8_t             output[OUTPUT_BYTES];
 };
 
-hu_gzip_out *hu_gzip_out_open(hu_out *out, hu_arena *arena)
+hu_gzip_out *hu_gzip_out_open(hu_out *out, hu_arena *arena, hu_error *err)
 {
-    hu_gzip_out *z = hu_arena_alloc(arena, sizeof *z);
+    hu_gzip_out *z = NULL;
 
-    if (!z)
+    if (hu_late_open(&hu_isal_library, err) < 0)
         return NULL;
+    z = hu_arena_alloc(arena, sizeof *z);
+    if (!z) {
+        hu_fail_memory(err);
+        return NULL;
+    }
     isal_deflate_init(&z->stream);
     z->stream.gzip_flag = IGZIP_GZIP;
     z->stream.level = LEVEL;

@@ -8,8 +8,8 @@
 
 typedef struct hu_gzip_out hu_gzip_out;
 
-/* Lives in `arena`; NULL when there is no memory. */
-hu_gzip_out *hu_gzip_out_open(hu_out *out, hu_arena *arena);
+/* Lives in `arena`; NULL, with *err filled, when there is no memory or no ISA-L. */
+hu_gzip_out *hu_gzip_out_open(hu_out *out, hu_arena *arena, hu_error *err);
 
 void hu_gzip_out_write(hu_gzip_out *z, const void *bytes, size_t n);
 

@@ -8,8 +8,8 @@ int hu_pack_gzip(hu_str bytes, hu_arena *arena, hu_str *out, hu_error *err)
 {
     hu_arena    *work = hu_arena_new();
     hu_out      *memory = work ? hu_out_open_memory(arena) : NULL;
-    hu_gzip_out *z = memory ? hu_gzip_out_open(memory, work) : NULL;
-    int          rc = z ? 0 : hu_fail_memory(err);
+    hu_gzip_out *z = memory ? hu_gzip_out_open(memory, work, err) : NULL;
+    int          rc = z ? 0 : memory ? err->code : hu_fail_memory(err);
 
     if (rc == 0) {
         hu_gzip_out_write(z, bytes.p, bytes.n);

@@ -2,8 +2,8 @@
  * unpack.c - ISA-L for zlib, libzstd for zstd; room doubles as it fills, so that a small bomb costs what it shows. */
 #include "base/unpack.h"
 
-#include <isa-l/igzip_lib.h>
-#include <zstd.h>
+#include "base/late/isal.h"
+#include "base/late/zstd.h"
 
 enum { FIRST_BYTES = 64 * 1024 };
 
@@ -74,8 +74,14 @@ static int unpack_zstd(hu_str packed, size_t most, hu_arena *arena, hu_unpacked 
     return rc;
 }
 
-int hu_unpack(hu_unpack_method method, hu_str packed, size_t most, hu_arena *arena, hu_unpacked *out)
+int hu_unpack(hu_unpack_method method, hu_str packed, size_t most, hu_arena *arena, hu_unpacked *out, hu_error *err)
 {
+    hu_late *library = method == HU_UNPACK_ZLIB ? &hu_isal_library : &hu_zstd_library;
+
+    const int rc = hu_late_open(library, err);
+
     out->n = 0;
+    if (rc < 0)
+        return rc;
     return method == HU_UNPACK_ZLIB ? unpack_zlib(packed, most, arena, out) : unpack_zstd(packed, most, arena, out);
 }

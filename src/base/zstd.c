@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * zstd.c - libzstd's streaming decoder.  Its window is capped by the library's own default of 128 MiB. */
 #include <stdlib.h>
-#include <zstd.h>
 
+#include "base/late/zstd.h"
 #include "base/source.h"
 
 enum { INPUT_BYTES = 128 * 1024 };
@@ -71,14 +71,15 @@ static void zstd_close(hu_source *source)
 
 hu_source *hu_source_open_zstd(hu_source *inner, hu_error *err)
 {
-    zstd_source *z = malloc(sizeof *z);
-    ZSTD_DCtx   *context = ZSTD_createDCtx();
+    zstd_source *z = NULL;
+    ZSTD_DCtx   *context = NULL;
+    int          rc = hu_late_open(&hu_zstd_library, err);
 
-    if (!z || !context) {
+    if (rc == 0 && (!(z = malloc(sizeof *z)) || !(context = ZSTD_createDCtx())))
+        rc = hu_fail_memory(err);
+    if (rc < 0) {
         free(z);
-        ZSTD_freeDCtx(context);
         inner->close(inner);
-        hu_fail_memory(err);
         return NULL;
     }
     z->base = (hu_source){zstd_read, zstd_close, inner->name, NULL};

@@ -10,7 +10,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/late/microhttpd.h"
 #include "cli/guests.h"
 
 enum { MOST_TRIED = 50, MOST_CONNECTIONS = 64, HEAD_BYTES = 16 << 10, SILENCE_S = 30, STATUS_TEXT = 1024 };
@@ -341,6 +341,8 @@ const hu_door *hu_server_door(const hu_server *server)
 int hu_server_start(hu_server *s, const hu_server_options *options, hu_error *err)
 {
     s->options = *options;
+    if (hu_late_open(&hu_microhttpd_library, err) < 0)
+        return err->code;
     s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s,
                                  MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL, MHD_OPTION_LISTEN_SOCKET, s->socket,
                                  MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads, MHD_OPTION_CONNECTION_LIMIT,

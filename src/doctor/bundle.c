@@ -568,11 +568,11 @@ static void pack(const hu_bundle *b, const members *list, hu_gzip_out *z)
 static int write_archive(const hu_bundle *b, const members *list, hu_error *err)
 {
     hu_out      *out = hu_out_open_file(b->path, err);
-    hu_gzip_out *z = out ? hu_gzip_out_open(out, b->arena) : NULL;
+    hu_gzip_out *z = out ? hu_gzip_out_open(out, b->arena, err) : NULL;
 
     if (!z) {
         hu_out_abandon(out);
-        return out ? hu_fail_memory(err) : err->code;
+        return err->code;
     }
     pack(b, list, z);
     hu_gzip_out_close(z);

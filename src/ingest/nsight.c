@@ -133,7 +133,8 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
     hu_builder_info(b)->bytes = (int64_t)bytes.n;
     if (rc < 0 && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", hu_input_name(in));
-    sqlite3_close(db);
+    if (db)
+        sqlite3_close(db);
     hu_arena_free(arena);
     return rc;
 }

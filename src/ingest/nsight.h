@@ -7,7 +7,7 @@
 #ifndef HU_INGEST_NSIGHT_H
 #define HU_INGEST_NSIGHT_H
 
-#include <sqlite3.h>
+#include "base/late/sqlite.h"
 
 #include "base/arena.h"
 #include "base/map.h"

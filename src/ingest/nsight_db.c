@@ -42,6 +42,8 @@ sqlite3 *nsight_open(const char *path, hu_str bytes, hu_error *err)
     sqlite3 *db = NULL;
     int      rc;
 
+    if (hu_late_open(&hu_sqlite_library, err) < 0)
+        return NULL;
     if (path && !encode(path, uri, sizeof uri)) {
         hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "the path is too long");
         return NULL;

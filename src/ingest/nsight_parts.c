@@ -30,6 +30,8 @@ bool hu_parts_find(const char *path, hu_arena *arena, hu_parts *out)
     int64_t      *pids = db ? hu_arena_alloc(arena, MOST_PARTS * sizeof *pids) : NULL;
 
     *out = (hu_parts){.at = pids};
+    if (!db)
+        return true;
     if (pids && sqlite3_prepare_v2(db,
                                    "SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid IS NOT NULL "
                                    "GROUP BY globalPid ORDER BY globalPid",
@@ -39,5 +41,5 @@ bool hu_parts_find(const char *path, hu_arena *arena, hu_parts *out)
     sqlite3_finalize(statement);
     out->n = out->n > 1 ? out->n : 0;
     sqlite3_close(db);
-    return !db || pids;
+    return pids;
 }

@@ -431,13 +431,16 @@ static bool is_bomb(perfetto_reader *r, size_t packed)
 static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
 {
     const size_t           most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
+    hu_error               err = {0};
     const hu_unpack_method method = f->number == HU_PT_PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB;
-    const int              rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked);
+    const int              rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked, &err);
     hu_protobuf            m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
     hu_protobuf_field      packet;
 
     if (rc == HU_ENOMEM)
         perfetto_no_memory(r);
+    else if (rc == HU_EIO)
+        hu_builder_fail(r->b, HU_EIO, r->offset, err.text);
     else if (rc == HU_ELIMIT)
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
                         "a compressed packet exceeds the limit; if you trust the file, raise --limit event_bytes=N");

@@ -3,7 +3,7 @@
 #ifndef HU_QUERY_FUNCTIONS_H
 #define HU_QUERY_FUNCTIONS_H
 
-#include <sqlite3.h>
+#include "base/late/sqlite.h"
 
 typedef struct {
     const char *name, *arguments;

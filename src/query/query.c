@@ -130,10 +130,15 @@ static int bind_tables(hu_query *q, hu_error *err)
 
 hu_query *hu_query_open(hu_trace *const *traces, size_t n, const hu_unread_list *unread, hu_error *err)
 {
-    hu_arena *arena = hu_arena_new();
-    hu_query *q = arena ? hu_arena_calloc(arena, 1, sizeof *q) : NULL;
-    int       rc = q ? 0 : hu_fail_memory(err);
+    hu_arena *arena = NULL;
+    hu_query *q;
+    int       rc;
 
+    if (hu_late_open(&hu_sqlite_library, err) < 0)
+        return NULL;
+    arena = hu_arena_new();
+    q = arena ? hu_arena_calloc(arena, 1, sizeof *q) : NULL;
+    rc = q ? 0 : hu_fail_memory(err);
     if (rc == 0) {
         q->arena = arena;
         q->n_sources = n;

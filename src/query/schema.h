@@ -3,7 +3,7 @@
 #ifndef HU_QUERY_SCHEMA_H
 #define HU_QUERY_SCHEMA_H
 
-#include <sqlite3.h>
+#include "base/late/sqlite.h"
 
 #include "analyze/ask.h"
 #include "base/unread.h"

@@ -6,15 +6,16 @@
  */
 #include "top/screen.h"
 
-#include <curses.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/late/ncurses.h"
 #include "top/signals.h"
 
 enum { CONTROL_Z = 26, CONTROL_L = 12, ESCAPE_MS = 25, RESTORE_ROOM = 256, RUN_MOST = 512, PAIRS_FIRST = 1 };
@@ -102,8 +103,12 @@ static FILE *open_keys(void)
     return file;
 }
 
-bool hu_top_screen_open(bool has_color)
+bool hu_top_screen_open(bool has_color, hu_error *err)
 {
+    if (hu_late_open(&hu_ncurses_library, err) < 0)
+        return false;
+    hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "this terminal (TERM=%.40s) has no entry that a screen could be drawn with",
+            getenv("TERM") ? getenv("TERM") : "");
     self.has_before = tcgetattr(STDIN_FILENO, &self.before) == 0;
     self.keys = open_keys();
     if (!self.keys)

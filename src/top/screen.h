@@ -6,8 +6,8 @@
 #include "top/canvas.h"
 #include "top/view.h"
 
-/* False: this terminal cannot do it, and nothing was changed. */
-bool hu_top_screen_open(bool has_color);
+/* False, with the reason in *err: this terminal cannot do it, and nothing was changed. */
+bool hu_top_screen_open(bool has_color, hu_error *err);
 void hu_top_screen_close(void);
 
 void hu_top_screen_size(int *width, int *height);

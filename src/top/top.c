@@ -241,14 +241,13 @@ static int print_often(self *s, hu_error *err)
 
 static int show(self *s, hu_error *err)
 {
-    int rc;
+    hu_error why;
+    int      rc;
 
     if (s->o->mode != HU_TOP_SCREEN)
         return s->o->once ? print_once(s, err) : print_often(s, err);
-    if (!hu_top_screen_open(s->o->has_color)) {
-        s->o->say(
-            "this terminal (TERM=%.40s) has no entry that a screen could be drawn with; tables follow, as with --plain",
-            getenv("TERM") ? getenv("TERM") : "");
+    if (!hu_top_screen_open(s->o->has_color, &why)) {
+        s->o->say("%s; tables follow, as with --plain", why.text);
         return print_often(s, err);
     }
     rc = show_screen(s, err);

@@ -90,15 +90,15 @@ static void a_piece_unpacks_up_to_its_limit(void **state)
     hu_unpacked       out = {0};
 
     (void)state;
-    assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, whole, 1000, arena, &out), 0);
+    assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, whole, 1000, arena, &out, NULL), 0);
     assert_int_equal(out.n, 300);
     assert_int_equal(out.at[299], 'a');
-    assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, whole, 1000, arena, &out), 0);
+    assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, whole, 1000, arena, &out, NULL), 0);
     assert_int_equal(out.n, 300); /* not behind what was there */
     for (size_t n = 0; n < whole.n; n++)
-        assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, (hu_str){packed, n}, 1000, arena, &out), HU_EFORMAT);
-    assert_int_equal(hu_unpack(HU_UNPACK_ZSTD, whole, 1000, arena, &out), HU_EFORMAT);
-    assert_int_equal(hu_unpack(HU_UNPACK_ZSTD, HU_STR(""), 1000, arena, &out), HU_EFORMAT);
+        assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, (hu_str){packed, n}, 1000, arena, &out, NULL), HU_EFORMAT);
+    assert_int_equal(hu_unpack(HU_UNPACK_ZSTD, whole, 1000, arena, &out, NULL), HU_EFORMAT);
+    assert_int_equal(hu_unpack(HU_UNPACK_ZSTD, HU_STR(""), 1000, arena, &out, NULL), HU_EFORMAT);
     hu_arena_free(arena);
 }
 

@@ -4,7 +4,6 @@
 #include "monitor/jobs/grpc_call.h"
 
 #include <errno.h>
-#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/late/nghttp2.h"
 #include "base/number.h"
 
 /* The kubelet sends up to 16 MiB; what is kept between calls is less. */
@@ -51,7 +51,8 @@ static int64_t now_ns(void)
 
 static void hang_up(hu_grpc *g)
 {
-    nghttp2_session_del(g->session);
+    if (g->session)
+        nghttp2_session_del(g->session);
     g->session = NULL;
     if (g->fd >= 0)
         close(g->fd);
@@ -147,9 +148,14 @@ static bool open_session(hu_grpc *g)
 static bool connect_to(hu_grpc *g)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
+    hu_error           err;
 
     if (strlen(g->path) >= sizeof to.sun_path) {
         fail(g, "the path of the socket is too long (107 bytes at most)");
+        return false;
+    }
+    if (hu_late_open(&hu_nghttp2_library, &err) < 0) {
+        fail(g, err.text);
         return false;
     }
     memcpy(to.sun_path, g->path, strlen(g->path));

@@ -3,9 +3,9 @@
 #include "monitor/serve/client_cert.h"
 
 #include <arpa/inet.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <string.h>
+
+#include "base/late/gnutls.h"
 
 /* A chain to one of the authorities, now, for a client.  No certificate is one that verifies: who needs one asked for it. */
 static int verify(gnutls_session_t session)

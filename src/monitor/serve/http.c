@@ -9,7 +9,6 @@
 #include "monitor/serve/http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/late/microhttpd.h"
 #include "base/number.h"
 #include "monitor/serve/client_cert.h"
 #include "monitor/serve/http_pages.h"
@@ -496,12 +496,16 @@ int hu_http_start(hu_http *h, hu_keeper *k, hu_error *err)
 
     if (h->n_listeners == 0)
         return 0;
+    if (hu_late_open(&hu_microhttpd_library, err) < 0)
+        return err->code;
     h->wake = eventfd(0, EFD_CLOEXEC);
     h->pages = hu_pages_new(k, h->names);
-    h->auth = hu_web_auth_new();
+    h->auth = hu_web_auth_new(err);
     h->tokens = (double)h->config->burst;
     h->tokens_ns = now_ns();
-    if (!h->pages || !h->auth)
+    if (!h->auth)
+        return err->code;
+    if (!h->pages)
         return hu_fail_memory(err);
     h->house = open_house(h, h->config);
     sigfillset(&all);

@@ -44,9 +44,10 @@ void hu_text_drop(hu_text *t)
 
 bool hu_text_pack(hu_text *t)
 {
+    hu_error     unused;
     hu_arena    *arena = t->packed ? NULL : hu_arena_new();
     hu_out      *out = arena ? hu_out_open_memory(arena) : NULL;
-    hu_gzip_out *z = out ? hu_gzip_out_open(out, arena) : NULL;
+    hu_gzip_out *z = out ? hu_gzip_out_open(out, arena, &unused) : NULL;
     hu_str       packed;
 
     if (z) {

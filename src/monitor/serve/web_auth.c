@@ -2,15 +2,15 @@
  * web_auth.c - a queue of a few places and one thread behind it. */
 #include "monitor/serve/web_auth.h"
 
-#include <crypt.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/late/crypt.h"
+#include "base/late/gnutls.h"
 
 enum { PLACES = 8, REMEMBERED = 32, DIGEST = 32, SALT = 16, WORDS = 256 };
 
@@ -38,16 +38,22 @@ struct hu_web_auth {
     struct crypt_data data;
 };
 
-hu_web_auth *hu_web_auth_new(void)
+hu_web_auth *hu_web_auth_new(hu_error *err)
 {
-    hu_web_auth *a = calloc(1, sizeof *a);
+    hu_web_auth *a;
 
-    if (!a)
+    if (hu_late_open(&hu_gnutls_library, err) < 0 || hu_late_open(&hu_crypt_library, err) < 0)
         return NULL;
+    a = calloc(1, sizeof *a);
+    if (!a) {
+        hu_fail_memory(err);
+        return NULL;
+    }
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->is_new, NULL);
     if (gnutls_rnd(GNUTLS_RND_KEY, a->salt, sizeof a->salt) == 0)
         return a;
+    hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "GnuTLS has no random bytes");
     free(a);
     return NULL;
 }

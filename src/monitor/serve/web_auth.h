@@ -21,7 +21,7 @@ typedef struct {
 } hu_auth_question;
 
 /* NULL: no memory. */
-hu_web_auth *hu_web_auth_new(void);
+hu_web_auth *hu_web_auth_new(hu_error *err);
 
 /*
  * Is `header` (the value of Authorization; NULL: there is none) that of a user of `c`?  UNKNOWN: somebody has to compute it.

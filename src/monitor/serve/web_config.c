@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,8 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yaml.h>
 
+#include "base/late/gnutls.h"
+#include "base/late/yaml.h"
 #include "base/number.h"
 #include "monitor/serve/web_tls.h"
 
@@ -570,6 +569,8 @@ static int parse(reading *r, hu_str text)
     yaml_parser_t      parser;
     int                rc = 0;
 
+    if (hu_late_open(&hu_yaml_library, r->err) < 0 || hu_late_open(&hu_gnutls_library, r->err) < 0)
+        return r->err->code;
     if (!yaml_parser_initialize(&parser))
         return hu_fail_memory(r->err);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);

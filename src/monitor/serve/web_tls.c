@@ -3,10 +3,10 @@
  * suites that it does not name. */
 #include "monitor/serve/web_tls.h"
 
-#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/late/gnutls.h"
 #include "base/str.h"
 
 enum { PRIORITIES_MOST = 1024 };
@@ -164,6 +164,8 @@ const char *hu_tls_priorities(hu_arena *arena, const hu_tls_words *w, hu_error *
         return NULL;
     if (w->server_chooses)
         add(&p, "", "%SERVER_PRECEDENCE");
+    if (hu_late_open(&hu_gnutls_library, err) < 0)
+        return NULL;
     if (gnutls_priority_init(&parsed, p.text, NULL) != 0) {
         hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "this GnuTLS does not have these versions, cipher_suites or curves");
         return NULL;
@@ -186,6 +188,8 @@ int hu_tls_check(hu_str cert, hu_str key, hu_str ca, hu_error *err)
     const gnutls_datum_t             certificate = datum(cert), secret = datum(key), authority = datum(ca);
     int                              rc;
 
+    if (hu_late_open(&hu_gnutls_library, err) < 0)
+        return err->code;
     if (gnutls_certificate_allocate_credentials(&c) != 0)
         return hu_fail_memory(err);
     rc = gnutls_certificate_set_x509_key_mem(c, &certificate, &secret, GNUTLS_X509_FMT_PEM);

@@ -201,8 +201,8 @@ static int write_trace(writer *p, size_t index, hu_error *err)
 static int write(const hu_export *e, hu_out *out, hu_error *err)
 {
     hu_arena *arena = hu_arena_new(); /* what outlives a trace */
-    writer    p = {.e = e, .z = arena ? hu_gzip_out_open(out, arena) : NULL, .first = 1};
-    int       rc = p.z ? 0 : hu_fail_memory(err);
+    writer    p = {.e = e, .z = arena ? hu_gzip_out_open(out, arena, err) : NULL, .first = 1};
+    int       rc = p.z ? 0 : arena ? err->code : hu_fail_memory(err);
 
     hu_pbw_init(&p.w, arena);
     if (rc == 0)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * late.h - libraries that only some commands use: opened where they are first needed, not when the program starts.
+ *
+ * To load all of them took two thirds of the time of `holdup --help`.  A header of base/late/ lists the functions that we
+ * call of one library, and gives each name to a pointer of a table, so that code calls them as always.
+ */
+#ifndef HU_BASE_LATE_H
+#define HU_BASE_LATE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+typedef struct {
+    const char        *file;  /* what the linker of the build would have recorded: late_files.h */
+    const char        *what;  /* its name and what needs it, for the error */
+    const char *const *names; /* of the functions, */
+    void             **table; /* whose addresses come here */
+    size_t             n;
+    atomic_bool        is_open;
+} hu_late;
+
+/*
+ * Fills the table of a library once; it stays open until the process ends.  Any thread may call it, before the first of
+ * the library's functions.  HU_EIO where there is no such library, or an older one.
+ */
+int hu_late_open(hu_late *library, hu_error *err);
+
+#define HU_LATE_POINTER(name) __typeof__(&name) name;
+#define HU_LATE_NAME(name)    #name,
+
+/* In a header, before names are given away: LIST(F) is F(name) of each function. */
+#define HU_LATE_DECLARE(library, LIST)  \
+    typedef struct {                    \
+        LIST(HU_LATE_POINTER)           \
+    } library##_functions;              \
+    extern library##_functions library; \
+    extern hu_late             library##_library;
+
+#define HU_LATE_DEFINE(library, LIST, its_file, its_words)                    \
+    library##_functions      library;                                         \
+    static const char *const library##_names[] = {LIST(HU_LATE_NAME)};        \
+    hu_late                  library##_library = {.file = (its_file),         \
+                                                  .what = (its_words),        \
+                                                  .names = library##_names,   \
+                                                  .table = (void **)&library, \
+                                                  .n = sizeof library##_names / sizeof *library##_names};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tables.c - the tables of base/late/.  The build says what the libraries' files are called; without it, as on Debian. */
+#include "base/late/crypt.h"
+#include "base/late/gnutls.h"
+#include "base/late/isal.h"
+#include "base/late/microhttpd.h"
+#include "base/late/nghttp2.h"
+#include "base/late/sqlite.h"
+#include "base/late/yaml.h"
+#include "base/late/zstd.h"
+/* last: its macros are named like anything */
+#include "base/late/ncurses.h"
+
+#ifndef HU_FILE_ISAL
+#define HU_FILE_ISAL       "libisal.so.2"
+#define HU_FILE_ZSTD       "libzstd.so.1"
+#define HU_FILE_SQLITE     "libsqlite3.so.0"
+#define HU_FILE_MICROHTTPD "libmicrohttpd.so.12"
+#define HU_FILE_NGHTTP2    "libnghttp2.so.14"
+#define HU_FILE_GNUTLS     "libgnutls.so.30"
+#define HU_FILE_YAML       "libyaml-0.so.2"
+#define HU_FILE_NCURSES    "libncursesw.so.6"
+#define HU_FILE_CRYPT      "libcrypt.so.1"
+#endif
+
+HU_LATE_DEFINE(hu_isal, HU_ISAL_FUNCTIONS, HU_FILE_ISAL, "ISA-L, which reads and writes gzip,")
+HU_LATE_DEFINE(hu_zstd, HU_ZSTD_FUNCTIONS, HU_FILE_ZSTD, "libzstd, which reads .zst,")
+HU_LATE_DEFINE(hu_sqlite, HU_SQLITE_FUNCTIONS, HU_FILE_SQLITE, "SQLite")
+HU_LATE_DEFINE(hu_microhttpd, HU_MICROHTTPD_FUNCTIONS, HU_FILE_MICROHTTPD, "libmicrohttpd, which serves pages,")
+HU_LATE_DEFINE(hu_nghttp2, HU_NGHTTP2_FUNCTIONS, HU_FILE_NGHTTP2, "libnghttp2, which asks the kubelet,")
+HU_LATE_DEFINE(hu_gnutls, HU_GNUTLS_FUNCTIONS, HU_FILE_GNUTLS, "GnuTLS")
+HU_LATE_DEFINE(hu_yaml, HU_YAML_FUNCTIONS, HU_FILE_YAML, "libyaml, which reads --web-config,")
+HU_LATE_DEFINE(hu_ncurses, HU_NCURSES_FUNCTIONS, HU_FILE_NCURSES, "ncurses, which draws screens,")
+HU_LATE_DEFINE(hu_crypt, HU_CRYPT_FUNCTIONS, HU_FILE_CRYPT, "libcrypt, which checks passwords,")
