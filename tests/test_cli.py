@@ -8,11 +8,13 @@ import os
 import pty
 import re
 import shlex
+import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import EXE, OWN, ROOT, SHARED, read, report, run, skip_loudly, traces
+from tests.program import EXE, OWN, ROOT, SANITIZED, SHARED, read, report, run, skip_loudly, traces
 
 SLOW = ROOT / "examples/training/traces/slow_loader"
 ONE = SLOW / "rank0.pt.trace.json.gz"
@@ -366,6 +368,22 @@ class CommandLine(unittest.TestCase):
 
     def test_same_input_same_bytes(self) -> None:
         self.assertEqual(run("report", SLOW, "--json")[1], run("report", SLOW, "--json", env={"HOLDUP_THREADS": "1"})[1])
+
+    def test_threads(self) -> None:
+        answers = {run("report", SLOW, "--json", "--threads", str(n))[1] for n in (1, 2, 3, 16)}
+        self.assertEqual(answers, {run("report", SLOW, "--json")[1]})
+        for wrong in ("0", "257", "many"):
+            status, _, said = run("report", SLOW, "--threads", wrong)
+            self.assertEqual((status, said), (2, f'holdup: --threads needs a number from 1 to 256, not "{wrong}"\n'))
+
+    @unittest.skipUnless(shutil.which("strace") and not SANITIZED, "strace counts the threads")
+    def test_the_option_wins_over_the_variable(self) -> None:
+        def started(n: int, variable: int) -> int:
+            done = subprocess.run(["strace", "-f", "-qq", "-e", "trace=clone,clone3", EXE, "report", SLOW, "--threads", str(n)], capture_output=True, text=True, check=True,
+                                  env={**os.environ, "HOLDUP_THREADS": str(variable)})
+            return sum("clone" in line and "resumed" not in line for line in done.stderr.splitlines())
+        self.assertEqual(started(1, 4), 0)
+        self.assertGreater(started(4, 1), 0)
 
     def test_execution_traces_are_named_as_what_they_are(self) -> None:
         files = sorted((SHARED / "traces/et").glob("*/*.json.gz"))

@@ -2,14 +2,16 @@
  * thread.c - a counter that threads draw from; no queue, because the jobs are known before the first one starts. */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/cgroup.h"
 #include "base/number.h"
 
-enum { MOST_THREADS = 256 };
+enum { MOST_PROCESSORS = 1 << 20 };
 
 typedef struct {
     atomic_size_t next;
@@ -28,26 +30,53 @@ static void *draw(void *argument)
     return NULL;
 }
 
-int hu_thread_count(void)
+/* Processors in this process' mask, which the kernel refuses to write into less room than it needs. */
+static int count_processors(void)
+{
+    for (size_t room = CPU_SETSIZE; room <= MOST_PROCESSORS; room *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(room);
+        cpu_set_t   *set = CPU_ALLOC(room);
+        int          n = 0, why = 0;
+
+        if (!set)
+            return 1;
+        if (sched_getaffinity(0, bytes, set) == 0)
+            n = CPU_COUNT_S(bytes, set);
+        else
+            why = errno;
+        CPU_FREE(set);
+        if (why != EINVAL)
+            return n > 0 ? n : 1;
+    }
+    return 1;
+}
+
+int hu_thread_count_in(const char *root)
 {
     const char *asked = getenv("HOLDUP_THREADS");
-    cpu_set_t   set;
-    int64_t     n;
+    int64_t     n, limit_milli;
 
-    if (asked && hu_parse_i64(hu_str_of(asked), &n) && n >= 1 && n <= MOST_THREADS)
+    if (asked && hu_parse_i64(hu_str_of(asked), &n) && n >= 1 && n <= HU_THREADS_MOST)
         return (int)n;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set) < MOST_THREADS ? CPU_COUNT(&set) : MOST_THREADS;
-    return 1;
+    n = count_processors();
+    limit_milli = n > 1 ? hu_cgroup_read(root).limit_milli : 0;
+    if (limit_milli > 0 && (limit_milli + 999) / 1000 < n)
+        n = (limit_milli + 999) / 1000;
+    return (int)(n < HU_THREADS_MOST ? n : HU_THREADS_MOST);
+}
+
+int hu_thread_count(void)
+{
+    return hu_thread_count_in("");
 }
 
 void hu_thread_each(size_t n, int threads, void (*job)(void *context, size_t i), void *context)
 {
     work      w = {.n = n, .job = job, .context = context};
-    pthread_t started[MOST_THREADS];
+    pthread_t started[HU_THREADS_MOST];
     int       count = 0;
 
-    while (count + 1 < threads && count + 1 < MOST_THREADS && (size_t)count + 1 < n) {
+    while (count + 1 < threads && count + 1 < HU_THREADS_MOST && (size_t)count + 1 < n) {
         if (pthread_create(&started[count], NULL, draw, &w) != 0)
             break;
         count++;

@@ -5,8 +5,16 @@
 
 #include <stddef.h>
 
-/* How many threads to use: HOLDUP_THREADS when it is 1..256, else the processors this process may run on. */
+enum { HU_THREADS_MOST = 256 };
+
+/*
+ * How many threads to use: HOLDUP_THREADS when it is 1..256, else the processors that this process may run on, but no more
+ * than its control group gives it time of: more threads would only be stopped for the rest of each period.
+ */
 int hu_thread_count(void);
+
+/* The same; `root` stands before the paths of control groups: "" outside of tests. */
+int hu_thread_count_in(const char *root);
 
 /*
  * Calls job(context, i) once for every i in [0, n) on at most `threads` threads and returns when all are done.

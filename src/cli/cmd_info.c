@@ -311,6 +311,6 @@ const hu_command hu_command_info = {
     .least = 1,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS,
-    .shared = HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .shared = HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING,
     .run = run,
 };

@@ -357,7 +357,7 @@ const hu_command hu_command_query = {
     .least = 1,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS,
-    .shared = HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .shared = HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING,
     .closer = (const hu_option_help[]){{"json", "write rows as an array of JSON objects"},
                                        {"csv", "write rows as CSV"},
                                        {NULL, NULL}},

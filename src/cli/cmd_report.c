@@ -545,7 +545,7 @@ const hu_command hu_command_report = {
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS | HU_NEEDS_CREW | HU_NEEDS_BESIDE,
     .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_COLOR |
-              HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT | HU_SHARED_CPUS,
+              HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING | HU_SHARED_CPUS,
     .closer = (const hu_option_help[]){{"json", "write everything as JSON (docs/report.schema.json)"},
                                        {"csv", "write the table of --view as CSV"},
                                        {NULL, NULL}},

@@ -22,7 +22,6 @@
 #include "cli/report.h"
 #include "cli/torch_door.h"
 #include "record/broker.h"
-#include "record/cgroup.h"
 #include "record/cost.h"
 #include "record/energy_sampler.h"
 #include "record/gpu_read.h"

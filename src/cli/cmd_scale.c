@@ -23,12 +23,14 @@ typedef struct {
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
-    {"weak", 0, HU_OPTION_FLAG, NULL, "assume the same batch on each GPU in all runs", AT(weak)},
-    {"strong", 0, HU_OPTION_FLAG, NULL, "assume the same batch of the whole job in all runs", AT(strong)},
-    {"markdown", 0, HU_OPTION_FLAG, NULL, "write Markdown, for a pull request", AT(markdown)},
-    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs, as SVG", AT(svg), .value = HU_VALUE_WRITE},
+    {"weak", 0, HU_OPTION_FLAG, NULL, "assume the same batch on each GPU in all runs", AT(weak), .heading = "input"},
+    {"strong", 0, HU_OPTION_FLAG, NULL, "assume the same batch of the whole job in all runs", AT(strong),
+     .heading = "input"},
+    {"markdown", 0, HU_OPTION_FLAG, NULL, "write Markdown, for a pull request", AT(markdown), .heading = "output"},
+    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs, as SVG", AT(svg), .value = HU_VALUE_WRITE,
+     .heading = "output"},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write an offline page with chart and tables", AT(html),
-     .value = HU_VALUE_WRITE},
+     .value = HU_VALUE_WRITE, .heading = "output"},
 };
 
 /* Who is waited for in the run, in words that outlive its digests. */
@@ -192,7 +194,7 @@ const hu_command hu_command_scale = {
     .most = HU_SCALING_RUNS,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_CREW,
-    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING,
     .closer = (const hu_option_help[]){{"steps", "compare only steps A to B of each run"}, {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),

@@ -131,7 +131,7 @@ const hu_command hu_command_stragglers = {
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS,
     .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT |
-              HU_SHARED_LIMIT,
+              HU_SHARED_READING,
     .closer = (const hu_option_help[]){{"steps", "use only steps A to B of the job"},
                                        {"top", "limit each table to N rows (default: 8)"},
                                        {"json", "write JSON, with all workers and steps"},

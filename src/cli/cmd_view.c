@@ -389,7 +389,7 @@ const hu_command hu_command_view = {
     .least = 1,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS | HU_NEEDS_LONGER_LIFE,
-    .shared = HU_SHARED_STEPS | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT | HU_SHARED_CPUS,
+    .shared = HU_SHARED_STEPS | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING | HU_SHARED_CPUS,
     .closer = (const hu_option_help[]){{"steps", "analyse only steps A to B; the timeline shows all"},
                                        {"quiet", "print only the address"},
                                        {NULL, NULL}},

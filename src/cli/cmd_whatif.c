@@ -384,7 +384,7 @@ const hu_command hu_command_whatif = {
     .least = 1,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS,
-    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT |
+    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING |
               HU_SHARED_CPUS,
     .options = rows,
     .n_options = HU_COUNT(rows),

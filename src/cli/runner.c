@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * runner.c - what every command does alike: parse, check, expand, compare outputs with inputs, and only then run. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/help.h"
 #include "cli/join.h"
 #include "cli/nsys_export.h"
@@ -216,6 +218,17 @@ static int prepare(line *l, hu_error *err)
     return 0;
 }
 
+/* The option is said to whoever counts threads as the variable would be, before any of ours is started. */
+static int use_threads(const hu_shared *shared, hu_error *err)
+{
+    char text[HU_NUMBER_BYTES];
+
+    snprintf(text, sizeof text, "%lld", (long long)shared->threads);
+    if (shared->threads && setenv("HOLDUP_THREADS", text, 1) != 0)
+        return hu_fail_memory(err);
+    return 0;
+}
+
 static int go(line *l, int argc, char **argv)
 {
     hu_error          err = {0};
@@ -225,7 +238,7 @@ static int go(line *l, int argc, char **argv)
         hu_fail_memory(&err);
         return hu_crew_fail(l->call.crew, &err);
     }
-    if (parse(l, argc, argv, &err) < 0)
+    if (parse(l, argc, argv, &err) < 0 || use_threads(l->call.options, &err) < 0)
         return hu_crew_fail(l->call.crew, &err);
     if (((const hu_shared *)l->call.options)->help)
         return hu_crew_is_first(l->call.crew) ? hu_help_print(l->call.command) : 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/thread.h"
 
 static const char *const colors[] = {"auto", "always", "never", NULL}; /* as HU_COLOR_* */
 
@@ -60,6 +61,16 @@ static int parse_steps(void *field, const char *text, hu_error *err)
     return 0;
 }
 
+static int parse_threads(void *field, const char *text, hu_error *err)
+{
+    int64_t *n = field;
+
+    if (hu_parse_i64(hu_str_of(text), n) && *n >= 1 && *n <= HU_THREADS_MOST)
+        return 0;
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--threads needs a number from 1 to %d, not \"%.64s\"",
+                   HU_THREADS_MOST, text);
+}
+
 #define AT(member) offsetof(hu_shared, member)
 
 /* In the order of the bits. */
@@ -81,6 +92,9 @@ static const hu_option rows[HU_SHARED_COUNT] = {
      AT(limits), .parse = parse_limit, .heading = "input", .words = limit_words},
     {"cpus", 0, HU_OPTION_COUNT, "N", "CPUs that each process of the job may use, where the trace does not say",
      AT(limits.cpus), .heading = "input"},
+    {"threads", 0, HU_OPTION_SPECIAL, "N",
+     "use N threads, 1 to 256 (default: HOLDUP_THREADS, else the processors that this process may use)", AT(threads),
+     .parse = parse_threads, .heading = "input"},
 };
 
 static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "show this help", AT(help), .heading = "output"};

@@ -18,7 +18,10 @@ enum {
     HU_SHARED_STRICT = 1 << 7,
     HU_SHARED_LIMIT = 1 << 8,
     HU_SHARED_CPUS = 1 << 9,
-    HU_SHARED_COUNT = 10,
+    HU_SHARED_THREADS = 1 << 10,
+    HU_SHARED_COUNT = 11,
+
+    HU_SHARED_READING = HU_SHARED_LIMIT | HU_SHARED_THREADS, /* of every command that reads traces */
 };
 
 enum { HU_COLOR_AUTO, HU_COLOR_ALWAYS, HU_COLOR_NEVER };
@@ -26,8 +29,9 @@ enum { HU_COLOR_AUTO, HU_COLOR_ALWAYS, HU_COLOR_NEVER };
 /* Their fields: the options struct of every command begins with them. */
 typedef struct {
     bool          json, csv, quiet, strict, help;
-    int           color; /* HU_COLOR_* */
-    int64_t       top;   /* 0: the command's own default */
+    int           color;   /* HU_COLOR_* */
+    int64_t       top;     /* 0: the command's own default */
+    int64_t       threads; /* 0: as many as there are processors for */
     const char   *output;
     hu_step_range steps;
     hu_limits     limits; /* the defaults, where nobody changed them */

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 #include "record/cost.h"
 
 /* What a file's name may be made of. */

@@ -3,7 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/cgroup.h"
+#include "base/cgroup.h"
+#include "base/thread.h"
 #include "testing.h"
 
 typedef struct {
@@ -150,11 +151,45 @@ static void test_between(void **state)
     assert_int_equal(hu_cgroup_between(&after, &before).limit_milli, 0);
 }
 
+/* How many threads to start in a group of that limit; the tree is removed. */
+static int threads_of(const char *limit)
+{
+    const tree t = make("0::/job\n", V2);
+    int        n;
+
+    put(&t, "/sys/fs/cgroup/job/cpu.max", limit);
+    n = hu_thread_count_in(t.root);
+    end(&t);
+    return n;
+}
+
+/* Parts of a processor count as a whole one; nobody starts more threads than there are processors. */
+static void test_threads(void **state)
+{
+    int all;
+
+    (void)state;
+    unsetenv("HOLDUP_THREADS");
+    all = hu_thread_count_in("/nowhere");
+    assert_true(all >= 1 && all <= HU_THREADS_MOST);
+    assert_int_equal(threads_of("max 100000\n"), all);
+    assert_int_equal(threads_of("50000 100000\n"), 1);
+    assert_int_equal(threads_of("100000 100000\n"), 1);
+    assert_int_equal(threads_of("150000 100000\n"), all < 2 ? all : 2);
+    assert_int_equal(threads_of("99900000 100000\n"), all < 999 ? all : HU_THREADS_MOST);
+    setenv("HOLDUP_THREADS", "7", 1);
+    assert_int_equal(threads_of("50000 100000\n"), 7);
+    setenv("HOLDUP_THREADS", "257", 1);
+    assert_int_equal(hu_thread_count_in("/nowhere"), all);
+    unsetenv("HOLDUP_THREADS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version_2), cmocka_unit_test(test_group_above), cmocka_unit_test(test_version_1),
         cmocka_unit_test(test_container), cmocka_unit_test(test_none),        cmocka_unit_test(test_between),
+        cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cgroup.h - how much CPU time the control group of this process may use, and how often it was stopped for that. */
-#ifndef HU_RECORD_CGROUP_H
-#define HU_RECORD_CGROUP_H
+#ifndef HU_BASE_CGROUP_H
+#define HU_BASE_CGROUP_H
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * `root` field of mountinfo, which is cut off the group's path.  Without it (a path that leads out of the mount) the mount
  * point itself is taken.
  */
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
