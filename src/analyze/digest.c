@@ -237,38 +237,50 @@ static int ask_all(const hu_ask *ask, const hu_digest_options *o, hu_digest *d, 
     return 0;
 }
 
-static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest *d, hu_arena *scratch, hu_error *err)
+/* The digest outlives the ground. */
+static bool keep_steps(const hu_steps *steps, hu_digest *d)
+{
+    d->steps = *steps;
+    d->steps.at = hu_arena_alloc(d->arena, (steps->n + 1) * sizeof *steps->at);
+    if (d->steps.at && steps->n)
+        memcpy(d->steps.at, steps->at, steps->n * sizeof *steps->at);
+    return d->steps.at != NULL;
+}
+
+static int measure(const hu_ground *ground, const hu_digest_options *o, hu_digest *d, hu_arena *scratch, hu_error *err)
 {
     hu_intervals all, counted;
-    hu_ask       ask;
+    hu_ask       ask = ground->ask;
     int          rc;
 
-    if ((rc = hu_ask_prepare(trace, d->arena, scratch, &ask, err)) < 0 ||
-        (rc = hu_gpu_time_measure(&ask, &d->gpu_time, err)) < 0 ||
-        (rc = hu_steps_measure(trace, ask.names, &o->steps, d->arena, scratch, &d->steps, err)) < 0)
+    ask.arena = d->arena;
+    ask.scratch = scratch;
+    if ((rc = hu_gpu_time_measure(&ask, &d->gpu_time, err)) < 0)
         return rc;
-    if (!windows(&d->steps, false, scratch, &all) || !windows(&d->steps, true, scratch, &counted))
+    if (!keep_steps(&ground->steps, d) || !windows(&d->steps, false, scratch, &all) ||
+        !windows(&d->steps, true, scratch, &counted))
         return hu_fail_memory(err);
     ask.steps = &d->steps;
     ask.scope = o->steps.is_limited ? &all : NULL;
     ask.counted = &counted;
     rc = ask_all(&ask, o, d, err);
     if (rc == 0)
-        hu_health_measure(trace, &d->steps, ask.names, &d->health);
+        hu_health_measure(ask.trace, &d->steps, ask.names, &d->health);
     return rc;
 }
 
-hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err)
+hu_digest *hu_digest_measure_on(const hu_ground *ground, const hu_digest_options *options, hu_error *err)
 {
-    hu_arena  *arena = hu_arena_new(), *scratch = hu_arena_new();
-    hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
-    int        rc = d && scratch ? 0 : hu_fail_memory(err);
+    const hu_trace *trace = ground->ask.trace;
+    hu_arena       *arena = hu_arena_new(), *scratch = hu_arena_new();
+    hu_digest      *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    int             rc = d && scratch ? 0 : hu_fail_memory(err);
 
     if (d)
         d->arena = arena;
     if (rc == 0) {
         d->info = *hu_trace_get_info(trace);
-        rc = measure(trace, options, d, scratch, err);
+        rc = measure(ground, options, d, scratch, err);
     }
     if (rc == 0) {
         if (!keep_info(d) || !keep_devices(trace, d) || !keep_texts(trace, d))
@@ -284,6 +296,15 @@ hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *opt
     else
         hu_arena_free(arena);
     return NULL;
+}
+
+hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err)
+{
+    hu_ground *ground = hu_ground_new(trace, &options->steps, err);
+    hu_digest *d = ground ? hu_digest_measure_on(ground, options, err) : NULL;
+
+    hu_ground_free(ground);
+    return d;
 }
 
 static bool merge(hu_digest *into, const hu_digest *from)

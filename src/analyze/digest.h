@@ -9,6 +9,7 @@
 #include "analyze/copies.h"
 #include "analyze/gpu_clocks.h"
 #include "analyze/gpu_time.h"
+#include "analyze/ground.h"
 #include "analyze/health.h"
 #include "analyze/host_energy.h"
 #include "analyze/hot.h"
@@ -88,7 +89,11 @@ typedef struct {
     bool          shapes;   /* kernels by grid and block too */
 } hu_digest_options;
 
-/* Asks every question.  The trace may be freed afterwards.  NULL on failure. */
+/* Asks every question; the steps are the ground's, not those of the options.  Ground and trace may be freed afterwards.
+   NULL on failure. */
+hu_digest *hu_digest_measure_on(const hu_ground *ground, const hu_digest_options *options, hu_error *err);
+
+/* The same on a ground of its own. */
 hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err);
 
 /*

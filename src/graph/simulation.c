@@ -12,16 +12,16 @@ static double find_tensor_factor(const hu_trace *trace)
     return p && p->vector_fp32 > 0 ? (p->bf16 > 0 ? p->bf16 : p->fp16) / p->vector_fp32 : 0;
 }
 
-static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
-                   hu_error *err)
+static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_options *options, hu_error *err)
 {
     const hu_graph_options usual = {0};
     int64_t               *ends;
     int                    rc;
 
-    if ((rc = hu_ask_prepare(trace, s->arena, s->scratch, &s->ask, err)) < 0 ||
-        (rc = hu_steps_measure(trace, s->ask.names, range, s->arena, s->scratch, &s->steps, err)) < 0)
-        return rc;
+    s->ask = ground->ask;
+    s->ask.arena = s->arena;
+    s->ask.scratch = s->scratch;
+    s->steps = ground->steps;
     if (s->steps.is_cut)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "the file may be cut before the GPU operations of %s are "
@@ -33,7 +33,7 @@ static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range 
     s->ask.steps = &s->steps;
     if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
         return rc;
-    s->tensor_factor = find_tensor_factor(trace);
+    s->tensor_factor = find_tensor_factor(s->ask.trace);
     s->pricer = hu_pricer_new(&s->graph, s->tensor_factor, s->arena);
     ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
     if (!s->pricer || !ends)
@@ -42,8 +42,7 @@ static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range 
     return rc < 0 ? rc : hu_check_measure(s->pricer, &s->path, s->scratch, &s->check, err);
 }
 
-hu_simulation *hu_simulation_new(const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
-                                 hu_error *err)
+hu_simulation *hu_simulation_new_on(const hu_ground *ground, const hu_graph_options *options, hu_error *err)
 {
     hu_arena      *arena = hu_arena_new(), *scratch = hu_arena_new();
     hu_simulation *s = arena ? hu_arena_calloc(arena, 1, sizeof *s) : NULL;
@@ -56,16 +55,30 @@ hu_simulation *hu_simulation_new(const hu_trace *trace, const hu_step_range *ran
     }
     s->arena = arena;
     s->scratch = scratch;
-    if (prepare(s, trace, range, options, err) == 0)
+    if (prepare(s, ground, options, err) == 0)
         return s;
     hu_simulation_free(s);
     return NULL;
+}
+
+hu_simulation *hu_simulation_new(const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
+                                 hu_error *err)
+{
+    hu_ground     *ground = hu_ground_new(trace, range, err);
+    hu_simulation *s = ground ? hu_simulation_new_on(ground, options, err) : NULL;
+
+    if (s)
+        s->own_ground = ground;
+    else
+        hu_ground_free(ground);
+    return s;
 }
 
 void hu_simulation_free(hu_simulation *s)
 {
     if (!s)
         return;
+    hu_ground_free(s->own_ground);
     hu_arena_free(s->scratch);
     hu_arena_free(s->arena);
 }

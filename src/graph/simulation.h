@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_SIMULATION_H
 #define HU_GRAPH_SIMULATION_H
 
+#include "analyze/ground.h"
 #include "graph/check.h"
 
 typedef struct {
@@ -15,12 +16,16 @@ typedef struct {
     bool       keeps_effects; /* of what is found, beside the graph: set by whoever replays it with other ranks */
     double     tensor_factor; /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
     hu_arena  *arena, *scratch;
+    hu_ground *own_ground; /* NULL: somebody else's */
 } hu_simulation;
 
 /*
- * `range` may be NULL; `options` may be NULL for the usual ones.  The trace must outlive it.  NULL on failure: HU_ENOMEM, or
- * HU_EUSAGE when the trace holds nothing that could be replayed or no step of the range.
+ * `options` may be NULL for the usual ones.  The ground and its trace must outlive it.  NULL on failure: HU_ENOMEM, or
+ * HU_EUSAGE when the trace holds nothing that could be replayed.
  */
+hu_simulation *hu_simulation_new_on(const hu_ground *ground, const hu_graph_options *options, hu_error *err);
+
+/* The same on a ground of its own; `range` may be NULL.  HU_EUSAGE also when there is no step of the range. */
 hu_simulation *hu_simulation_new(const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
                                  hu_error *err);
 

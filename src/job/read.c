@@ -11,7 +11,7 @@ enum { MOST_AT_ONCE = 1000000 }; /* slices: of a larger trace not both halves' w
 /* What the trace shows and the graph of what waits for what do not need each other. */
 typedef struct {
     const hu_filling *w;
-    const hu_trace   *trace;
+    const hu_ground  *ground;
     hu_rank          *r;
     hu_simulation    *simulation;
     hu_error          why_not;
@@ -22,9 +22,9 @@ static void measure_half(void *context, size_t half)
     halves *h = context;
 
     if (half == 0)
-        h->r->digest = hu_digest_measure(h->trace, &h->w->digest, &h->r->error);
+        h->r->digest = hu_digest_measure_on(h->ground, &h->w->digest, &h->r->error);
     else if (h->w->options->replays)
-        h->simulation = hu_simulation_new(h->trace, &h->w->digest.steps, NULL, &h->why_not);
+        h->simulation = hu_simulation_new_on(h->ground, NULL, &h->why_not);
 }
 
 /* What a trace does not say of itself its name may. */
@@ -77,11 +77,12 @@ static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
 
 void hu_rank_read(const hu_filling *w, size_t i)
 {
-    hu_rank  *r = &w->ranks[i];
-    hu_trace *t = open_rank(w, r);
-    halves    h = {.w = w, .trace = t, .r = r};
+    hu_rank   *r = &w->ranks[i];
+    hu_trace  *t = open_rank(w, r);
+    hu_ground *ground = t ? hu_ground_new(t, &w->digest.steps, &r->error) : NULL;
+    halves     h = {.w = w, .ground = ground, .r = r};
 
-    if (t)
+    if (ground)
         hu_thread_each(2, is_at_once(t) ? w->digest.threads : 1, measure_half, &h);
     if (r->digest)
         name_rank(w, r->digest);
@@ -101,6 +102,7 @@ void hu_rank_read(const hu_filling *w, size_t i)
     if (t && !r->digest && !r->error.file[0])
         snprintf(r->error.file, sizeof r->error.file, "%s", r->input);
     hu_simulation_free(h.simulation);
+    hu_ground_free(ground);
     if (r->digest && w->options->keeps_traces)
         r->trace = t;
     else
