@@ -17,6 +17,7 @@
 #include "advise/gates.h"
 #include "advise/hot_code.h"
 #include "advise/imbalance.h"
+#include "advise/ladder.h"
 #include "advise/go_found.h"
 #include "advise/go_words.h"
 #include "advise/lone_work.h"
@@ -102,20 +103,20 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
 }
 
 /* The price of a rule: its edit, or kernels made faster by the factor that the gate found. */
-static bool price_rule(hu_simulation *s, const hu_hint *h, hu_edit *edit, hu_price *out)
+static bool price_rule(hu_pricer *pricer, const hu_hint *h, hu_edit *edit, hu_price *out)
 {
     const hu_edit_kind kind = hu_rule_edit(h->rule);
 
     if (kind != HU_EDIT_KINDS) {
         *edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY, .glob = h->glob};
-        hu_price_named(s->pricer, kind, h->glob, out);
+        hu_price_named(pricer, kind, h->glob, out);
         edit->factor = out->factor;
         return out->touched > 0;
     }
     *edit = (hu_edit){.kind = HU_EDIT_KERNEL, .flavour = HU_EDIT_REALISTIC, .factor = h->factor, .glob = h->glob};
     if (!(h->factor > 1))
         return false;
-    hu_price_edits(s->pricer, edit, 1, out);
+    hu_price_edits(pricer, edit, 1, out);
     return out->touched > 0;
 }
 
@@ -194,56 +195,6 @@ void hu_findings_drop_general(hu_findings *f)
 bool hu_finding_is_of_capture(const hu_finding *f)
 {
     return f->rule == HU_RULE_CAPTURE || (f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS);
-}
-
-/* The best of what is left, again and again; stops when nothing is worth it any more. */
-static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
-{
-    hu_edit   done[HU_FINDINGS];
-    bool      used[HU_FINDINGS] = {false};
-    hu_costs *c;
-    int64_t  *ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
-    hu_path   path;
-    int       rc;
-
-    if (!ends)
-        return hu_fail_memory(err);
-    while (f->n_ladder < f->n) {
-        size_t       best = f->n;
-        const double before = hu_price_step_ns(s->pricer, done, f->n_ladder);
-        double       after = 0;
-
-        for (size_t i = 0; i < f->n; i++) {
-            double step_ns;
-
-            if (used[i] || f->at[i].edit.kind == HU_EDIT_KINDS)
-                continue;
-            done[f->n_ladder] = f->at[i].edit;
-            step_ns = hu_price_step_ns(s->pricer, done, f->n_ladder + 1);
-            if (100 * (1 - step_ns / before) >= LEAST_GAIN && (best == f->n || step_ns < after)) {
-                best = i;
-                after = step_ns;
-            }
-        }
-        if (best == f->n)
-            break;
-        used[best] = true;
-        done[f->n_ladder] = f->at[best].edit;
-        f->ladder[f->n_ladder++] = (hu_rung){f->at[best].rule, before, after};
-    }
-    c = hu_pricer_costs(s->pricer);
-    for (size_t i = 0; i < f->n_ladder; i++)
-        hu_edit_apply(hu_pricer_facts(s->pricer), &done[i], c);
-    rc = hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, err);
-    if (rc < 0 || path.total_ns <= 0)
-        return rc;
-    f->next_class = 0;
-    for (hu_class k = 0; k < HU_CLASS_COUNT; k++) {
-        if (path.by_class[k] > path.by_class[f->next_class])
-            f->next_class = k;
-    }
-    f->next_share = (double)path.by_class[f->next_class] / (double)path.total_ns;
-    return 0;
 }
 
 void hu_findings_cut_ladder(hu_findings *f)
@@ -544,15 +495,91 @@ static bool makes_up_for_pauses(hu_simulation *s, const hu_edit *launch, const h
     return 100 * (without - both) < LEFT_OVER * price->gain_pct * price->before_ns;
 }
 
-static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
+/* What a gate nominated, and what that is worth. */
+typedef struct {
+    hu_hint  hint;
+    hu_edit  edit;
+    hu_price price;
+    bool     is_priced;
+} nominee;
+
+typedef struct {
+    nominee         *at; /* by rule */
+    const artefacts *only_captured;
+    uint16_t         rule[HU_RULE_COUNT]; /* of those that gates nominated */
+    size_t           n;
+} nominees;
+
+/* Gates write into the scratch of the simulation, so one after the other. */
+static bool nominate(const hu_scene *c, nominees *all)
 {
-    const hu_scene  scene = {.d = d,
-                             .s = s,
-                             .step = hu_as_mean(s->graph.step_ns),
-                             .n_steps = (int64_t)s->graph.n_marks - 1,
-                             .has_steps = !s->graph.is_whole};
-    const artefacts only_captured = find_artefacts(&scene);
-    hu_error        unused;
+    all->at = hu_arena_calloc(c->s->scratch, HU_RULE_COUNT, sizeof *all->at);
+    for (hu_rule r = 0; all->at && r < HU_RULE_COUNT; r++)
+        if (hu_rule_gate(r, c, &all->at[r].hint))
+            all->rule[all->n++] = (uint16_t)r;
+    return all->at != NULL;
+}
+
+static void price_nominee(void *context, hu_pricer *pricer, size_t i)
+{
+    nominees *all = context;
+    nominee  *x = &all->at[all->rule[i]];
+
+    x->is_priced = price_rule(pricer, &x->hint, &x->edit, &x->price);
+    if (x->is_priced)
+        leave_out(pricer, all->only_captured, &x->edit, &x->price);
+}
+
+/* What each rule found, with what its price leaves open.  False: no memory. */
+static bool take_all(hu_findings *f, const hu_scene *c, nominees *all)
+{
+    hu_simulation *s = c->s;
+
+    for (size_t i = 0; i < all->n; i++) {
+        const hu_rule r = (hu_rule)all->rule[i];
+        nominee      *x = &all->at[r];
+
+        if (!x->is_priced)
+            continue;
+        if (r == HU_RULE_SLEEP)
+            hu_sleepers_doubt(c, &x->hint, &x->price);
+        doubt_overlap(s, x->edit.kind, &x->hint, &x->price);
+        widen(&s->graph, x->edit.kind, &x->hint, &x->price);
+        if (r == HU_RULE_LAUNCH_BOUND)
+            hu_many_commands_widen(c, &x->hint, &x->price);
+        doubt(&x->hint, &s->graph, x->edit.kind);
+        /* operators on the CPU get faster without the cause, and by how much no replay knows (price.c) */
+        x->hint.is_likely |= s->graph.n_ops == 0 && c->d->health.kinds[HU_KIND_CPU_OP] > 0;
+        if (r == HU_RULE_LAUNCH_BOUND && makes_up_for_pauses(s, &x->edit, &x->price)) {
+            x->hint.is_suspected = true;
+            hu_hint_show(&x->hint, "time of which nothing was recorded is all that cheaper launches make up for here");
+        }
+        if (!take(f, c, &x->hint, &x->price, &x->edit))
+            return false;
+    }
+    return true;
+}
+
+/* What rules find, gate by gate. */
+static bool ask_rules(hu_findings *f, const hu_scene *c, hu_pricers *pricers)
+{
+    const artefacts only_captured = find_artefacts(c);
+    nominees        all = {.only_captured = &only_captured};
+
+    if (!nominate(c, &all))
+        return false;
+    hu_pricers_each(pricers, all.n, price_nominee, &all);
+    return take_all(f, c, &all);
+}
+
+static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s, hu_pricers *pricers)
+{
+    const hu_scene scene = {.d = d,
+                            .s = s,
+                            .step = hu_as_mean(s->graph.step_ns),
+                            .n_steps = (int64_t)s->graph.n_marks - 1,
+                            .has_steps = !s->graph.is_whole};
+    hu_error       unused;
 
     f->check = s->check;
     f->is_trusted = is_trusted(&s->check);
@@ -563,30 +590,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     f->next_class = HU_CLASS_COUNT;
     f->next_share = NAN;
     memcpy(f->blind, hu_blind_of(d, &s->graph).t, sizeof f->blind);
-    for (hu_rule r = 0; r < HU_RULE_COUNT; r++) {
-        hu_hint  hint;
-        hu_price price;
-        hu_edit  edit;
-
-        if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
-            continue;
-        leave_out(s->pricer, &only_captured, &edit, &price);
-        if (r == HU_RULE_SLEEP)
-            hu_sleepers_doubt(&scene, &hint, &price);
-        doubt_overlap(s, edit.kind, &hint, &price);
-        widen(&s->graph, edit.kind, &hint, &price);
-        if (r == HU_RULE_LAUNCH_BOUND)
-            hu_many_commands_widen(&scene, &hint, &price);
-        doubt(&hint, &s->graph, edit.kind);
-        /* operators on the CPU get faster without the cause, and by how much no replay knows (price.c) */
-        hint.is_likely |= s->graph.n_ops == 0 && d->health.kinds[HU_KIND_CPU_OP] > 0;
-        if (r == HU_RULE_LAUNCH_BOUND && makes_up_for_pauses(s, &edit, &price)) {
-            hint.is_suspected = true;
-            hu_hint_show(&hint, "time of which nothing was recorded is all that cheaper launches make up for here");
-        }
-        if (!take(f, &scene, &hint, &price, &edit))
-            return false;
-    }
+    if (!ask_rules(f, &scene, pricers))
+        return false;
     if (s->keeps_effects && !hu_effects_keep_work(&scene))
         return false;
     if (f->n < HU_FINDINGS && hu_bubble_find(d, f->replayed_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
@@ -604,7 +609,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     hu_go_doubt(f, d);
     hu_opencl_words(f, d);
     hu_findings_sort(f);
-    if (climb(f, s, &unused) < 0)
+    if (hu_ladder_climb(f, s, pricers, LEAST_GAIN, &unused) < 0)
         return false;
     for (size_t i = 0; i < f->n && f->is_trusted && !s->keeps_effects; i++)
         hu_phase_price_say(s, d, &f->at[i]);
@@ -615,7 +620,16 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         f->at[i].edit.glob = HU_STR("");
     for (size_t i = 0; i < f->n_spare; i++)
         f->spare[i].edit.glob = HU_STR("");
-    return !hu_arena_lacked(s->scratch) && keep_path(f, s) && keep_slack(f, s);
+    return !hu_arena_lacked(s->scratch) && !hu_arena_lacked(s->arena) && keep_path(f, s) && keep_slack(f, s);
+}
+
+static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation *s)
+{
+    hu_pricers *pricers = hu_pricers_new(s->pricer, s->threads, HU_RULE_COUNT);
+    const bool  ok = pricers && explain(f, d, s, pricers) && !hu_pricers_lacked(pricers);
+
+    hu_pricers_free(pricers);
+    return ok;
 }
 
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
@@ -628,7 +642,7 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
         f->arena = arena;
         f->is_replayed = s != NULL;
         if (s)
-            ok = explain(f, d, s);
+            ok = explain_on_threads(f, d, s);
         else
             snprintf(f->why_not, sizeof f->why_not, "%.190s", why->text);
     }

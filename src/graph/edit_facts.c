@@ -375,3 +375,15 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
     hu_arena_free(scratch);
     return ok ? f : NULL;
 }
+
+hu_edit_facts *hu_edit_facts_fork(const hu_edit_facts *facts, hu_arena *arena)
+{
+    hu_edit_facts *f = hu_arena_alloc(arena, sizeof *f);
+
+    if (!f)
+        return NULL;
+    *f = *facts;
+    f->match = hu_arena_calloc(arena, hu_trace_string_count(f->g->ask->trace) + 1, 1);
+    f->head = hu_arena_alloc(arena, (f->g->n_ops + 1) * sizeof *f->head);
+    return f->match && f->head && hu_preempted_fork(&facts->preempted, f->g, arena, &f->preempted) ? f : NULL;
+}

@@ -103,6 +103,17 @@ bool hu_preempted_find(const hu_graph *g, hu_arena *arena, hu_preempted *out)
     return out->was && out->is;
 }
 
+bool hu_preempted_fork(const hu_preempted *p, const hu_graph *g, hu_arena *arena, hu_preempted *out)
+{
+    *out = *p;
+    if (!p->runnable_ns)
+        return true;
+    out->before_ns = hu_arena_alloc(arena, (g->n_nodes + 1) * sizeof *out->before_ns);
+    out->was = hu_arena_alloc(arena, (p->n_stretches + 1) * sizeof *out->was);
+    out->is = hu_arena_alloc(arena, (p->n_stretches + 1) * sizeof *out->is);
+    return out->before_ns && out->was && out->is;
+}
+
 void hu_preempted_keep(const hu_preempted *p, const hu_graph *g, const hu_costs *c)
 {
     if (p->runnable_ns)

@@ -18,6 +18,9 @@ typedef struct {
 /* False: no memory. */
 bool hu_preempted_find(const hu_graph *g, hu_arena *arena, hu_preempted *out);
 
+/* The same with its own room to work in, for another thread.  False: no memory. */
+bool hu_preempted_fork(const hu_preempted *p, const hu_graph *g, hu_arena *arena, hu_preempted *out);
+
 /* Remembers the costs of nodes, before an edit changes them. */
 void hu_preempted_keep(const hu_preempted *p, const hu_graph *g, const hu_costs *c);
 

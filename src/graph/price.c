@@ -13,6 +13,7 @@
 
 #include "analyze/names.h"
 #include "graph/bound.h"
+#include "graph/price_memo.h"
 
 enum { RESAMPLES = 200 };
 
@@ -60,6 +61,7 @@ struct hu_pricer {
     bool            is_tied; /* does any frozen delay make a difference between the two */
     bool            is_backlogged;
     int64_t        *busy; /* by stream */
+    hu_price_memo  *memo;
     double          step_ns;
     double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
     double          cpus_ns;   /* hu_bound_cpus_ns */
@@ -105,6 +107,37 @@ static double behind_backlog_ns(hu_pricer *p)
     return fmax(host_ns, hu_replay_by_ends_ns(p->replay, p->ends));
 }
 
+/* What replays write.  False: no memory. */
+static bool make_room(hu_pricer *p, hu_arena *arena)
+{
+    const hu_graph *g = p->g;
+
+    p->replay = hu_replay_new(g, arena);
+    p->costs = hu_costs_new(g, arena);
+    p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
+    p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
+    p->ends = hu_arena_alloc(arena, g->n_marks * sizeof *p->ends);
+    p->busy = hu_arena_alloc(arena, (g->n_streams + 1) * sizeof *p->busy);
+    p->memo = hu_price_memo_new(arena);
+    return p->replay && p->costs && p->before && p->after && p->ends && p->busy && p->memo;
+}
+
+hu_pricer *hu_pricer_fork(const hu_pricer *p, hu_arena *arena)
+{
+    hu_pricer *fork = hu_arena_alloc(arena, sizeof *fork);
+
+    if (!fork)
+        return NULL;
+    *fork = *p;
+    fork->facts = hu_edit_facts_fork(p->facts, arena);
+    return fork->facts && make_room(fork, arena) ? fork : NULL;
+}
+
+void hu_pricer_learn(hu_pricer *p, const hu_pricer *from)
+{
+    hu_price_memo_join(p->memo, from->memo);
+}
+
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
 {
     hu_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
@@ -113,15 +146,9 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
         return NULL;
     p->g = g;
     p->facts = hu_edit_facts_new(g, tensor_factor, arena);
-    p->replay = hu_replay_new(g, arena);
-    p->costs = hu_costs_new(g, arena);
-    p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
-    p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
-    p->ends = hu_arena_alloc(arena, g->n_marks * sizeof *p->ends);
     p->tied = hu_arena_alloc(arena, g->n_marks * sizeof *p->tied);
-    p->busy = hu_arena_alloc(arena, (g->n_streams + 1) * sizeof *p->busy);
-    if (!p->ends || !p->tied || !p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
+    if (!p->facts || !p->base || !p->tied || !make_room(p, arena))
         return NULL;
     for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
         p->is_tied = hu_replay_is_external(&g->op[i]);
@@ -146,6 +173,19 @@ static double left_to_compute(const hu_pricer *p, const hu_edit *edits, size_t n
     return p->cpus_ns;
 }
 
+/* Changes the costs.  Returns how many nodes and operations that touched. */
+static size_t make_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t gap_more_ns)
+{
+    size_t touched = 0;
+
+    hu_costs_reset(p->g, p->costs);
+    p->costs->anchor = anchor;
+    p->costs->gap_more_ns = gap_more_ns;
+    for (size_t i = 0; i < n; i++)
+        touched += hu_edit_apply(p->facts, &edits[i], p->costs);
+    return touched;
+}
+
 /*
  * The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows.
  * `gap_more_ns`: what the device's gaps take more than calibrated, or less.
@@ -160,24 +200,31 @@ static double run_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor a
         memcpy(ends_ns, anchor == HU_ANCHOR_HOST ? p->tied : p->base, p->g->n_marks * sizeof *ends_ns);
         return hu_replay_step_ns(p->g, ends_ns);
     }
-    hu_costs_reset(p->g, p->costs);
-    p->costs->anchor = anchor;
-    p->costs->gap_more_ns = gap_more_ns;
-    for (size_t i = 0; i < n; i++)
-        *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
+    *touched = make_edits(p, edits, n, anchor, gap_more_ns);
     hu_replay_run(p->replay, p->costs, ends_ns);
     before = hu_replay_step_ns(p->g, anchor == HU_ANCHOR_HOST ? p->tied : p->base);
     after = hu_replay_step_ns(p->g, ends_ns);
     if (p->is_backlogged && is_by_operator(edits, n))
         after = fmin(after, behind_backlog_ns(p));
-    return fmax(after,
-                fmin(before, fmax(left_to_compute(p, edits, n), fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns),
-                                                                     hu_bound_link_ns(p->g, p->costs)))));
+    after = fmax(after,
+                 fmin(before, fmax(left_to_compute(p, edits, n), fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns),
+                                                                      hu_bound_link_ns(p->g, p->costs)))));
+    hu_price_memo_put(p->memo, &(hu_price_question){edits, n, anchor, gap_more_ns}, after);
+    return after;
 }
 
 static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
 {
     return run_with(p, edits, n, anchor, 0, ends_ns, touched);
+}
+
+/* The same where nobody needs costs and instants of the replay. */
+static double step_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t gap_more_ns)
+{
+    const double known = hu_price_memo_get(p->memo, &(hu_price_question){edits, n, anchor, gap_more_ns});
+    size_t       unused;
+
+    return isnan(known) ? run_with(p, edits, n, anchor, gap_more_ns, p->after, &unused) : known;
 }
 
 const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n)
@@ -190,9 +237,7 @@ const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n)
 
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
 {
-    size_t unused;
-
-    return run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
+    return step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, 0);
 }
 
 /*
@@ -298,13 +343,13 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
 {
     hu_edit free_of[HU_PRICE_EDITS];
     double  least;
-    size_t  unused;
 
     r->free_ns = r->after_ns;
     if (hu_price_free(edits, n, free_of)) {
         if (p->is_tied)
-            tied_pct = 100 * (1 - run(p, free_of, n, HU_ANCHOR_HOST, p->after, &unused) / hu_replay_step_ns(p->g, p->tied));
-        r->free_ns = run(p, free_of, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
+            tied_pct = 100 * (1 - step_with(p, free_of, n, HU_ANCHOR_HOST, 0) / hu_replay_step_ns(p->g, p->tied));
+        r->free_ns = step_with(p, free_of, n, HU_ANCHOR_PREDECESSOR, 0);
+        make_edits(p, free_of, n, HU_ANCHOR_PREDECESSOR, 0); /* its costs, whoever replayed them */
     }
     r->free_pct = 100 * (1 - r->free_ns / r->before_ns);
     if (p->is_tied)
@@ -358,9 +403,8 @@ static double scatter(hu_pricer *p, double after_ns)
 static double gain_with_gaps(hu_pricer *p, const hu_edit *edits, size_t n, int64_t gap_ns, double before_ns)
 {
     const int64_t more_ns = gap_ns - p->g->calibration.gap_ns;
-    size_t        unused;
 
-    return 100 * (1 - run_with(p, edits, n, HU_ANCHOR_PREDECESSOR, more_ns, p->after, &unused) / before_ns);
+    return 100 * (1 - step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, more_ns) / before_ns);
 }
 
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
@@ -380,7 +424,7 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
     if (p->is_tied) {
         const double before_ns = run(p, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
 
-        tied = 100 * (1 - run(p, edits, n, HU_ANCHOR_HOST, p->after, &unused) / before_ns);
+        tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, 0) / before_ns);
     }
     r.before_ns = run(p, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
     r.after_ns = run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);

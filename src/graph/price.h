@@ -30,6 +30,15 @@ typedef struct hu_pricer hu_pricer;
 /* Lives in `arena`; `tensor_factor` as for hu_edit_facts_new.  NULL when there is no memory. */
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
 
+/*
+ * Another one of the same graph, for another thread: what they share, neither changes.  Lives in `arena`, no longer than the
+ * one that it comes from.  NULL when there is no memory.
+ */
+hu_pricer *hu_pricer_fork(const hu_pricer *p, hu_arena *arena);
+
+/* What another one of the same graph has replayed need not be replayed again. */
+void hu_pricer_learn(hu_pricer *p, const hu_pricer *from);
+
 /* Prices edits that are made together, HU_PRICE_EDITS at most: the step with and without them, an interval, and what limits
    it. */
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
@@ -43,7 +52,8 @@ bool hu_pricer_is_backlogged(const hu_pricer *p);
 /* The ends of the steps with some edits made, n_marks of them; until the next price is asked for. */
 const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n);
 
-/* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work. */
+/* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work; none where the same
+   edits were replayed before. */
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
 
 /*

@@ -39,7 +39,9 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
     if (!s->pricer || !ends)
         return hu_fail_memory(err);
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
-    return rc < 0 ? rc : hu_check_measure(s->pricer, &s->path, s->scratch, &s->check, err);
+    if (rc == 0)
+        rc = hu_check_measure(s->pricer, &s->path, s->scratch, &s->check, err);
+    return rc == 0 && hu_arena_lacked(s->arena) ? hu_fail_memory(err) : rc;
 }
 
 hu_simulation *hu_simulation_new_on(const hu_ground *ground, const hu_graph_options *options, hu_error *err)

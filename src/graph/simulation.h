@@ -14,6 +14,7 @@ typedef struct {
     hu_path    path; /* of the replay as it was */
     hu_check   check;
     bool       keeps_effects; /* of what is found, beside the graph: set by whoever replays it with other ranks */
+    int        threads;       /* to price on; 0 is 1: set by whoever has them */
     double     tensor_factor; /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
     hu_arena  *arena, *scratch;
     hu_ground *own_ground; /* NULL: somebody else's */

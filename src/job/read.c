@@ -86,8 +86,10 @@ void hu_rank_read(const hu_filling *w, size_t i)
         hu_thread_each(2, is_at_once(t) ? w->digest.threads : 1, measure_half, &h);
     if (r->digest)
         name_rank(w, r->digest);
-    if (h.simulation)
+    if (h.simulation) {
         h.simulation->keeps_effects = w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS;
+        h.simulation->threads = w->digest.threads;
+    }
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         if (!r->findings) {

@@ -13,6 +13,7 @@
 #include "advise/slowdown.h"
 #include "analyze/digest_wire.h"
 #include "graph/graph_wire.h"
+#include "graph/pricers.h"
 #include "ingest/operation_rows.h"
 #include "query/query.h"
 #include "render/export/export.h"
@@ -476,11 +477,41 @@ static void every_allocation_of_a_query_may_fail(void **state)
     hu_trace_free(t);
 }
 
+/* Copies for threads are all there, or none. */
+static void every_allocation_of_pricers_may_fail(void **state)
+{
+    static const char json[] = "[" USER("ProfilerStep#1", "0", "100") "," CALL(
+        "cudaLaunchKernel", "10", "5", "1") "," KERNEL("k", "7", "20", "70", "1") "," USER("ProfilerStep#2", "100",
+                                                                                           "100") "]";
+    hu_trace      *t = trace_of(json);
+    hu_error       err = {0};
+    hu_simulation *s = hu_simulation_new(t, NULL, NULL, &err);
+    long           k = 0;
+
+    (void)state;
+    assert_non_null(s);
+    for (bool all = false; !all; k++) {
+        hu_pricers *p;
+
+        countdown = k;
+        has_failed = false;
+        p = hu_pricers_new(s->pricer, 3, 9);
+        countdown = -1;
+        all = !has_failed;
+        assert_true(all ? p != NULL : p == NULL);
+        hu_pricers_free(p);
+    }
+    assert_true(k > 4);
+    hu_simulation_free(s);
+    hu_trace_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
                                        cmocka_unit_test(every_allocation_of_several_ranks_may_fail),
                                        cmocka_unit_test(every_allocation_of_the_other_importer_may_fail),
+                                       cmocka_unit_test(every_allocation_of_pricers_may_fail),
                                        cmocka_unit_test(every_allocation_of_a_job_may_fail),
                                        cmocka_unit_test(every_allocation_of_an_export_may_fail),
                                        cmocka_unit_test(every_allocation_of_a_query_may_fail)};
