@@ -180,30 +180,22 @@ static hu_str last_component(hu_str s)
 }
 
 /* Kernels that are only a frame around what is named in their arguments. */
-static bool is_frame(hu_str base)
-{
-    static const char *const frames[] = {"elementwise",  "reduce_kernel", "multi_tensor_apply", "Kernel",
-                                         "index_kernel", "apply_kernel",  "distribution_"};
+static const char *const frame_words[] = {"elementwise",  "reduce_kernel", "multi_tensor_apply", "Kernel",
+                                          "index_kernel", "apply_kernel",  "distribution_"};
 
-    for (size_t i = 0; i < HU_COUNT(frames); i++)
-        if (has_word(base, frames[i]))
-            return true;
-    return false;
-}
+/* Words of arguments that name what is done, and those that only seem to. */
+static const char *const telling_words[] = {"Functor", "functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
+                                            "Ops<",    "gemm",     "fprop",        "dgrad",        "wgrad",
+                                            "fmha",    "_foreach", "Policy"};
+static const char *const hollow_words[] = {"gpu_kernel_impl", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor",
+                                           "CompareFunctor_dummy"};
 
 /* The first word of the arguments that names what is done. */
-static hu_str find_detail(hu_str arguments)
+static hu_str find_detail(const hu_kernel_reader *reader, hu_str arguments)
 {
-    static const char *const telling[] = {"Functor", "functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
-                                          "Ops<",    "gemm",     "fprop",        "dgrad",        "wgrad",
-                                          "fmha",    "_foreach", "Policy"};
-    static const char *const hollow[] = {"gpu_kernel_impl", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor",
-                                         "CompareFunctor_dummy"};
-
     for (size_t i = 0; i < arguments.n;) {
         size_t n = 0;
         hu_str word;
-        bool   is_hollow = false;
 
         while (i + n < arguments.n && is_word(arguments.p[i + n]))
             n++;
@@ -212,17 +204,14 @@ static hu_str find_detail(hu_str arguments)
             continue;
         }
         word = (hu_str){arguments.p + i, n};
-        for (size_t k = 0; k < HU_COUNT(hollow); k++)
-            is_hollow |= has_word(word, hollow[k]);
-        for (size_t k = 0; !is_hollow && k < HU_COUNT(telling); k++)
-            if (has_word(word, telling[k]))
-                return word;
+        if (hu_words_find(&reader->hollow, word) < 0 && hu_words_find(&reader->telling, word) >= 0)
+            return word;
         i += n;
     }
     return (hu_str){0};
 }
 
-static hu_str make_label(hu_str name, char *out)
+static hu_str make_label(const hu_kernel_reader *reader, hu_str name, char *out)
 {
     hu_str s = name, base, detail = {0};
     size_t head, n;
@@ -235,8 +224,8 @@ static hu_str make_label(hu_str name, char *out)
     base = last_component((hu_str){s.p, head});
     if (base.n == 0)
         return name;
-    if (head < s.n && is_frame(base))
-        detail = find_detail((hu_str){s.p + head, s.n - head});
+    if (head < s.n && hu_words_find(&reader->frames, base) >= 0)
+        detail = find_detail(reader, (hu_str){s.p + head, s.n - head});
     if (!detail.n || base.n + detail.n + 2 > LABEL_BYTES)
         return base;
     memcpy(out, base.p, base.n);
@@ -257,6 +246,9 @@ static hu_str lower(hu_str s, char *out, size_t size)
 
 void hu_kernel_reader_init(hu_kernel_reader *reader)
 {
+    hu_words_init(&reader->frames, frame_words, HU_COUNT(frame_words));
+    hu_words_init(&reader->telling, telling_words, HU_COUNT(telling_words));
+    hu_words_init(&reader->hollow, hollow_words, HU_COUNT(hollow_words));
     hu_words_init(&reader->families, family_words, HU_COUNT(family_words));
     hu_words_init(&reader->libraries, library_words, HU_COUNT(library_words));
     hu_words_init(&reader->tensor, tensor_words, HU_COUNT(tensor_words));
@@ -288,7 +280,7 @@ static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, cons
 bool hu_kernel_name_read(const hu_kernel_reader *reader, hu_str name, bool is_comm, hu_arena *arena, hu_kernel_name *out)
 {
     char   text[LABEL_BYTES], small_label[LABEL_BYTES], small_name[512];
-    hu_str label = make_label(name, text), whole = lower(name, small_name, sizeof small_name);
+    hu_str label = make_label(reader, name, text), whole = lower(name, small_name, sizeof small_name);
     int    word = hu_words_find(&reader->families, lower(label, small_label, sizeof small_label));
 
     out->family = is_comm ? HU_FAMILY_COMMUNICATION : word >= 0 ? family_of_word[word] : HU_FAMILY_OTHER;

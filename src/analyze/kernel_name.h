@@ -46,6 +46,7 @@ typedef struct {
 /* The rules, ready for many names. */
 typedef struct {
     hu_words families, libraries, tensor, vector, other;
+    hu_words frames, telling, hollow;
 } hu_kernel_reader;
 
 void hu_kernel_reader_init(hu_kernel_reader *reader);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * words.c - at each byte only the words that begin with it are compared. */
+ * words.c - at each byte only the words that begin with it and the byte behind it are compared. */
 #include "base/words.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@ void hu_words_init(hu_words *out, const char *const *words, size_t n)
     out->words = words;
     for (size_t i = 0; i < n; i++) {
         out->length[i] = (uint8_t)strlen(words[i]);
+        out->second[i] = words[i][out->length[i] > 1];
         out->first[(unsigned char)words[i][0] + 1]++;
     }
     for (size_t c = 0; c < 256; c++) {
@@ -35,7 +36,8 @@ int hu_words_find(const hu_words *w, hu_str text)
 
             if (best >= 0 && word >= best)
                 break; /* words of one byte are in order */
-            if (w->length[word] <= text.n - i && memcmp(text.p + i, w->words[word], w->length[word]) == 0)
+            if (w->length[word] <= text.n - i && text.p[i + (w->length[word] > 1)] == w->second[word] &&
+                memcmp(text.p + i, w->words[word], w->length[word]) == 0)
                 best = word;
         }
     }

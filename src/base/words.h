@@ -12,6 +12,7 @@ enum { HU_WORDS_MOST = 160 };
 typedef struct {
     const char *const *words;
     uint8_t            length[HU_WORDS_MOST];
+    char               second[HU_WORDS_MOST];   /* the byte behind the first; of words of one byte that itself */
     uint8_t            by_first[HU_WORDS_MOST]; /* word numbers by their first byte */
     uint16_t           first[257];              /* where each byte's words begin in by_first */
 } hu_words;
