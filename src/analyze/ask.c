@@ -4,6 +4,7 @@
 
 #include "analyze/comm_kernels.h"
 #include "analyze/jvm.h"
+#include "analyze/overheads.h"
 
 /* Streams one after the other, each in order: the sort merges that few runs. */
 static bool list_work(hu_ask *a)
@@ -11,8 +12,10 @@ static bool list_work(hu_ask *a)
     size_t    n = 0;
     uint32_t *work, *spare;
 
-    for (size_t i = 0; i < a->s.n; i++)
+    for (size_t i = 0; i < a->s.n; i++) {
         n += hu_kind_in(a->s.kind[i], HU_KINDS_DEVICE);
+        a->kinds |= 1u << a->s.kind[i];
+    }
     work = hu_arena_grow(a->scratch, NULL, (n + 1) * sizeof *work);
     spare = hu_arena_grow(a->scratch, NULL, (n + 1) * sizeof *spare);
     if (!work || !spare)
@@ -71,6 +74,9 @@ int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu
     if (a.s.n)
         a.s.kind = hu_comm_kernels_find(trace, scratch);
     if (!a.names || !a.waits || (a.s.n && !a.s.kind) || !list_work(&a) || !unite_work(&a))
+        return hu_fail_memory(err);
+    a.recompute = hu_overheads_find_recompute(&a, scratch);
+    if (!a.recompute)
         return hu_fail_memory(err);
     *out = a;
     return 0;

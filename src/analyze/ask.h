@@ -17,15 +17,18 @@ typedef struct {
     const uint8_t  *names; /* HU_NAME_* by string id */
     const uint8_t  *waits; /* hu_wait_frame by string id, for Python frames */
     bool            has_jvm;
+    unsigned        kinds;     /* bits of those that occur */
+    const uint8_t  *recompute; /* by slice: hu_overheads_find_recompute */
 
     const uint32_t *work; /* device slices of all streams by start; n_work of them */
     size_t          n_work;
     hu_intervals    compute, comm, memcpy, memset; /* their unions, over all streams */
     hu_intervals    kernels, copies, busy;         /* compute ∪ comm, memcpy ∪ memset, everything */
 
-    const hu_steps     *steps;   /* NULL until they are known */
-    const hu_intervals *scope;   /* only what was launched or began in here; NULL: everything */
-    const hu_intervals *counted; /* the steps that count in means; NULL: none */
+    const hu_steps     *steps;      /* NULL until they are known */
+    uint32_t            main_track; /* hu_main_thread_find, once the steps are known */
+    const hu_intervals *scope;      /* only what was launched or began in here; NULL: everything */
+    const hu_intervals *counted;    /* the steps that count in means; NULL: none */
 
     hu_arena *arena;   /* answers live here */
     hu_arena *scratch; /* the way to them */

@@ -2,6 +2,8 @@
  * ground.c - names, unions and steps do not depend on who asks, so that a digest and a graph beside it share them. */
 #include "analyze/ground.h"
 
+#include "analyze/main_thread.h"
+
 hu_ground *hu_ground_new(const hu_trace *trace, const hu_step_range *range, hu_error *err)
 {
     hu_arena  *arena = hu_arena_new(), *scratch = hu_arena_new();
@@ -12,6 +14,10 @@ hu_ground *hu_ground_new(const hu_trace *trace, const hu_step_range *range, hu_e
         rc = hu_ask_prepare(trace, arena, arena, &g->ask, err);
     if (rc == 0)
         rc = hu_steps_measure(trace, g->ask.names, range, arena, scratch, &g->steps, err);
+    if (rc == 0)
+        g->ask.main_track = hu_main_thread_find(trace, g->ask.names, g->steps.what, scratch);
+    if (rc == 0 && hu_arena_lacked(scratch)) /* then no thread was found */
+        rc = hu_fail_memory(err);
     hu_arena_free(scratch);
     if (rc < 0) {
         hu_arena_free(arena);

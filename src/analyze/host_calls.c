@@ -43,7 +43,8 @@ const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch)
 {
     uint8_t *inner = hu_arena_calloc(scratch, ask->s.n + 1, 1);
 
-    for (size_t k = 0; inner && k < ask->s.n; k++) { /* parents come before their children */
+    for (size_t k = 0; inner && k < ask->s.n && ask->kinds & (HU_BIT(OS_CALL) | HU_BIT(MPI));
+         k++) { /* parents come before their children */
         const uint32_t i = ask->order[k], above = ask->s.parent[i];
 
         if (above != HU_NONE && hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
@@ -196,17 +197,15 @@ int hu_host_calls_measure(const hu_ask *ask, hu_host_calls *out, hu_error *err)
 {
     hu_host_calls  result = {.at = NULL};
     const uint8_t *inner = hu_host_calls_find_inner(ask, ask->scratch);
-    const uint32_t main_track = hu_main_thread_find(ask->trace, ask->names, ask->steps ? ask->steps->what : HU_STR(""),
-                                                    ask->scratch);
     work           w = {.ask = ask, .out = &result};
 
     if (!inner || !hu_map_init(&w.call_of, ask->scratch, 64) || !hu_map_init(&w.place_of, ask->scratch, 64))
         return hu_fail_memory(err);
-    for (size_t k = 0; k < ask->s.n; k++) {
+    for (size_t k = 0; k < ask->s.n && ask->kinds & (HU_BIT(OS_CALL) | HU_BIT(MPI)); k++) {
         const uint32_t i = ask->order[k];
 
         if (hu_kind_in(ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)) && !inner[i] && hu_ask_has(ask, i) &&
-            !add_call(&w, i, ask->s.track[i] == main_track ? in_steps(&w, i) : 0))
+            !add_call(&w, i, ask->s.track[i] == ask->main_track ? in_steps(&w, i) : 0))
             return hu_fail_memory(err);
     }
     if (w.calls.n)

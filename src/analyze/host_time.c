@@ -307,7 +307,7 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
         return 0;
     if (!hu_thread_states_prepare(ask, &w.asker))
         return hu_fail_memory(err);
-    track = hu_main_thread_find(ask->trace, ask->names, ask->steps ? ask->steps->what : HU_STR(""), ask->scratch);
+    track = ask->main_track;
     if (track == HU_NONE || (ask->tracks[track].count == 0 && ask->tracks[track].n_stretches == 0))
         return 0;
     result.is_recorded = true;

@@ -133,7 +133,7 @@ static bool is_outermost(const work *w, uint32_t i)
 static int measure_recompute(const hu_ask *ask, hu_overheads *out, hu_error *err)
 {
     const size_t names = hu_trace_string_count(ask->trace);
-    work         w = {.ask = ask, .again = hu_overheads_find_recompute(ask, ask->scratch)};
+    work         w = {.ask = ask, .again = ask->recompute};
 
     w.row_of_name = hu_arena_alloc(ask->scratch, (names + 1) * sizeof *w.row_of_name);
     if (!w.again || !w.row_of_name)

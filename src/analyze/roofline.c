@@ -330,7 +330,7 @@ int hu_roofline_measure(const hu_ask *ask, hu_roofline *out, hu_error *err)
 
     w.seen = hu_arena_calloc(ask->scratch, ask->s.n + 1, 1);
     w.tensor = hu_arena_calloc(ask->scratch, names + 1, 1);
-    w.again = hu_overheads_find_recompute(ask, ask->scratch);
+    w.again = ask->recompute;
     if (!w.seen || !w.tensor || !w.again || !find_peaks(&w) || !hu_map_init(&w.by_arguments, ask->scratch, 256) ||
         !hu_map_init(&w.by_shape, ask->scratch, 256) || !hu_map_init(&w.unknown_rows, ask->scratch, 64))
         return hu_fail_memory(err);

@@ -28,6 +28,8 @@ typedef struct {
     hu_map   group_of_key;
     hu_map   type_of_size; /* elements of a tensor that the back end was given -> hu_dtype */
     uint8_t *flags;        /* by name: 0 unknown, else 1 + what it is */
+    unsigned seen;         /* bits of what names of the host's slices are; once all of them were looked at */
+    bool     is_all_seen;
 } work;
 
 typedef enum { INTO_LIST, INTO_PEERS, INTO_RANGES } target;
@@ -90,11 +92,12 @@ const char *hu_traffic_kind_name(hu_traffic_kind kind)
 
 static int flag_of(work *w, uint32_t slice)
 {
-    uint8_t     *known = &w->flags[w->ask->s.name[slice]];
-    const hu_str name = hu_ask_name(w->ask, slice);
+    uint8_t *known = &w->flags[w->ask->s.name[slice]];
+    hu_str   name;
 
     if (*known)
         return *known;
+    name = hu_ask_name(w->ask, slice);
     *known = NAME_NONE;
     if (hu_str_equal(name, HU_STR("record_param_comms")))
         *known = NAME_PARAMS;
@@ -386,21 +389,25 @@ static bool add_host(work *w, int flag, target into)
 {
     const hu_ask *ask = w->ask;
 
+    if (w->is_all_seen && !(w->seen & 1u << flag))
+        return true;
     for (size_t t = 0; t < ask->n_tracks; t++) {
         const hu_track *track = &ask->tracks[t];
 
         for (uint32_t k = 0; track->type == HU_TRACK_HOST && k < track->count; k++) {
             const uint32_t i = ask->order[track->first + k];
+            const int      own = hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) ? flag_of(w, i) : 0;
+            uint32_t       inner;
 
-            uint32_t inner;
-
-            if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || flag_of(w, i) != flag || !is_outermost(w, i))
+            w->seen |= 1u << own;
+            if (own != flag || !is_outermost(w, i))
                 continue;
             inner = flag == NAME_C10D ? find_args(w, track, k) : i;
             if (!add(w, inner, inner, into))
                 return false;
         }
     }
+    w->is_all_seen = true;
     return true;
 }
 

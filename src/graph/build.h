@@ -28,24 +28,25 @@ typedef struct {
 } hu_stream_wait;
 
 typedef struct {
-    hu_graph      *g;
-    const hu_ask  *ask;
-    int64_t        from_ns, to_ns; /* what is built: the window, and the step before it */
-    size_t         first_mark;     /* index among ask->steps of the first mark; the guard, if there is one */
-    hu_map         node_of_call;   /* slice of an outermost call -> node */
-    hu_map         cold_of_call; /* slice of a launch that first loads code -> ns of it that launch; and see hu_cold_find */
-    hu_map         own_of_call;  /* the same, of one in which the profiler first works for itself */
-    uint8_t       *label;        /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
-    hu_wakes       wakes;        /* that ended waits; none in a trace with steps or a device */
-    int64_t       *wake_cuts;    /* where nodes begin for that: of track t [first_cut[t], first_cut[t + 1]) */
-    size_t        *first_cut;    /* NULL: there are none */
-    hu_backlog     backlog;      /* what was launched before the capture */
-    hu_str         focus;        /* glob of operators for HU_IN_FOCUS; "" none */
-    const uint8_t *recompute;    /* by slice */
-    bool           merges;       /* short nodes of a long run (merge.c) */
-    int64_t        chunk_ns;     /* so long may be what is merged: what merged nodes say of places is that good */
-    uint8_t       *name_merges;  /* by string id, for merge.c to work in */
-    HU_VEC(int64_t) anchors;     /* sorted: no node may be merged across them */
+    hu_graph     *g;
+    const hu_ask *ask;
+    int64_t       from_ns, to_ns; /* what is built: the window, and the step before it */
+    size_t        first_mark;     /* index among ask->steps of the first mark; the guard, if there is one */
+    uint32_t     *node_of_call; /* by slice of an outermost call: 1 + its node, else 0; pages without calls stay untouched */
+    hu_map        calls;        /* correlation of a call -> node; hu_build_map_calls */
+    hu_map        cold_of_call; /* slice of a launch that first loads code -> ns of it that launch; and see hu_cold_find */
+    hu_map        own_of_call;  /* the same, of one in which the profiler first works for itself */
+    uint8_t      *label;        /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
+    hu_wakes      wakes;        /* that ended waits; none in a trace with steps or a device */
+    int64_t      *wake_cuts;    /* where nodes begin for that: of track t [first_cut[t], first_cut[t + 1]) */
+    size_t       *first_cut;    /* NULL: there are none */
+    hu_backlog    backlog;      /* what was launched before the capture */
+    hu_str        focus;        /* glob of operators for HU_IN_FOCUS; "" none */
+    const uint8_t *recompute;   /* by slice */
+    bool           merges;      /* short nodes of a long run (merge.c) */
+    int64_t        chunk_ns;    /* so long may be what is merged: what merged nodes say of places is that good */
+    uint8_t       *name_merges; /* by string id, for merge.c to work in */
+    HU_VEC(int64_t) anchors;    /* sorted: no node may be merged across them */
     HU_VEC(hu_merged) merged;
     HU_VEC(hu_node) nodes;
     hu_bursts bursts, asides; /* that the main thread waits for, by start; and others that launch work, thread by thread */
@@ -136,8 +137,8 @@ int hu_build_waits(hu_building *b, hu_error *err);
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link);
 bool hu_build_link_node(hu_building *b, uint32_t node, hu_link link);
 
-/* Nodes of calls by their correlation.  False when there is no memory. */
-bool hu_build_map_calls(const hu_building *b, hu_map *out);
+/* Nodes of calls by their correlation, b->calls; once.  False when there is no memory. */
+bool hu_build_map_calls(hu_building *b);
 
 /* The last operation of a stream that was launched before a node; HU_NONE. */
 uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node);

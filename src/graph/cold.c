@@ -202,17 +202,29 @@ static bool loads(const hu_ask *ask, int64_t usual, const hu_intervals *profiler
 }
 
 /* Operators that may set something up at their first call. */
-static bool sets_up(const hu_ask *ask, uint32_t slice)
+static bool is_set_up(hu_str name)
 {
     static const char *const starts[] = {"c10d::", "aten::cudnn_convolution", "aten::miopen_convolution",
                                          "aten::convolution_backward"};
 
-    if (ask->s.kind[slice] != HU_KIND_CPU_OP)
-        return false;
     for (size_t i = 0; i < HU_COUNT(starts); i++)
-        if (hu_str_starts(hu_ask_name(ask, slice), hu_str_of(starts[i])))
+        if (hu_str_starts(name, hu_str_of(starts[i])))
             return true;
     return false;
+}
+
+enum { UNKNOWN, YES, NO };
+
+/* `known`: by string id, for each name is read once. */
+static bool sets_up(const hu_ask *ask, uint32_t slice, uint8_t *known)
+{
+    uint8_t *name = &known[ask->s.name[slice]];
+
+    if (ask->s.kind[slice] != HU_KIND_CPU_OP)
+        return false;
+    if (*name == UNKNOWN)
+        *name = is_set_up(hu_ask_name(ask, slice)) ? YES : NO;
+    return *name == YES;
 }
 
 typedef struct {
@@ -257,9 +269,12 @@ static uint64_t key_of(const hu_ask *ask, uint32_t op)
 static bool add_set_up(const hu_ask *ask, hu_map *out)
 {
     HU_VEC(op_call) calls = {0};
+    uint8_t *known = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
 
+    if (!known)
+        return false;
     for (uint32_t i = 0; i < ask->s.n; i++)
-        if (sets_up(ask, i) &&
+        if (sets_up(ask, i, known) &&
             !hu_vec_push(ask->scratch, &calls, ((op_call){key_of(ask, i), ask->s.start_ns[i], ask->s.dur_ns[i], i})))
             return false;
     if (calls.n)

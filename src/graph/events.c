@@ -91,9 +91,11 @@ int hu_build_streams(hu_building *b, hu_error *err)
     return 0;
 }
 
-bool hu_build_map_calls(const hu_building *b, hu_map *out)
+bool hu_build_map_calls(hu_building *b)
 {
-    if (!hu_map_init(out, b->ask->scratch, b->nodes.n / 2 + 1))
+    if (b->calls.arena)
+        return true;
+    if (!hu_map_init(&b->calls, b->ask->scratch, b->nodes.n / 2 + 1))
         return false;
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         const hu_node *n = &b->nodes.at[i];
@@ -101,7 +103,7 @@ bool hu_build_map_calls(const hu_building *b, hu_map *out)
 
         if (n->call == HU_CALL_NONE || !b->ask->s.correlation[n->slice])
             continue;
-        place = hu_map_put(out, b->ask->s.correlation[n->slice]);
+        place = hu_map_put(&b->calls, b->ask->s.correlation[n->slice]);
         if (!place)
             return false;
         *place = i;
@@ -160,9 +162,8 @@ int hu_build_events(hu_building *b, hu_error *err)
     const uint32_t names[NOTES] = {[STREAM_WAIT] = hu_trace_find_text(ask->trace, HU_STR("Stream Wait Event")),
                                    [COMMAND_WAIT] = hu_trace_find_text(ask->trace, HU_STR("Command Wait")),
                                    [BARRIER] = hu_trace_find_text(ask->trace, HU_STR("Queue Barrier"))};
-    hu_map         calls;
 
-    if (!hu_build_map_calls(b, &calls))
+    if (!hu_build_map_calls(b))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < ask->s.n; i++) {
         note     kind = STREAM_WAIT;
@@ -172,8 +173,8 @@ int hu_build_events(hu_building *b, hu_error *err)
             continue;
         while (kind < NOTES && ask->s.name[i] != names[kind])
             kind++;
-        node = kind < NOTES ? hu_map_get(&calls, ask->s.correlation[i]) : HU_MAP_NONE;
-        if (node != HU_MAP_NONE && !add_note(b, &calls, kind, i, node))
+        node = kind < NOTES ? hu_map_get(&b->calls, ask->s.correlation[i]) : HU_MAP_NONE;
+        if (node != HU_MAP_NONE && !add_note(b, &b->calls, kind, i, node))
             return hu_fail_memory(err);
     }
     if (b->stream_waits.n)

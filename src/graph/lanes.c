@@ -300,36 +300,68 @@ static bool end_lane(walk *w)
     return hu_vec_push(w->b->ask->arena, &w->b->nodes, end);
 }
 
-static int by_start(const void *left, const void *right)
+static bool is_before(const hu_node *a, const hu_node *b)
 {
-    const hu_node *a = left, *b = right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return (a->after > b->after) - (a->after < b->after);
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns
+           : a->lane != b->lane       ? a->lane < b->lane
+                                      : a->after < b->after;
 }
 
-/* Sorted by start; `after` holds the place in its lane meanwhile, so that equal starts keep their order. */
+static size_t run_end(const hu_node *at, size_t from, size_t n)
+{
+    size_t end = from + 1;
+
+    while (end < n && is_before(&at[end - 1], &at[end]))
+        end++;
+    return end;
+}
+
+/* Merges at[0, middle) and at[middle, n); `spare` has room for the first part. */
+static void merge_runs(hu_node *at, size_t middle, size_t n, hu_node *spare)
+{
+    size_t i = 0, j = middle, to = 0;
+
+    memcpy(spare, at, middle * sizeof *at);
+    while (i < middle && j < n)
+        at[to++] = is_before(&at[j], &spare[i]) ? at[j++] : spare[i++];
+    memcpy(at + to, spare + i, (middle - i) * sizeof *at);
+}
+
+/* Sorted by start: lanes lie one after the other, each in order, so that a few runs are merged.  `after` holds the place in
+   its lane meanwhile, so that equal starts keep their order.  False: no memory. */
+static bool merge_lanes(hu_building *b)
+{
+    hu_node     *at = b->nodes.at, *spare;
+    const size_t n = b->nodes.n;
+
+    if (b->g->n_lanes < 2 || n == 0 || run_end(at, 0, n) == n)
+        return true;
+    spare = hu_arena_grow(b->ask->scratch, NULL, n * sizeof *spare);
+    if (!spare)
+        return false;
+    for (size_t middle; (middle = run_end(at, 0, n)) < n;)
+        for (size_t from = 0, end; from < n; from = end) {
+            middle = run_end(at, from, n);
+            end = middle < n ? run_end(at, middle, n) : n;
+            if (middle < n)
+                merge_runs(at + from, middle - from, end - from, spare);
+        }
+    hu_arena_drop(b->ask->scratch, spare);
+    return true;
+}
+
 static int sort_nodes(hu_building *b, hu_error *err)
 {
     for (size_t i = 0; i < b->nodes.n; i++)
         b->nodes.at[i].after = (uint32_t)i;
-    if (b->g->n_lanes > 1)
-        qsort(b->nodes.at, b->nodes.n, sizeof *b->nodes.at, by_start);
-    if (!hu_map_init(&b->node_of_call, b->ask->scratch, b->nodes.n / 2 + 1))
+    b->node_of_call = hu_arena_calloc(b->ask->scratch, b->ask->s.n + 1, sizeof *b->node_of_call);
+    if (!b->node_of_call || !merge_lanes(b))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         b->nodes.at[i].after = HU_NONE;
         b->nodes.at[i].cost_ns = b->nodes.at[i].seen_ns;
-        if (b->nodes.at[i].call != HU_CALL_NONE) {
-            uint32_t *place = hu_map_put(&b->node_of_call, b->nodes.at[i].slice);
-
-            if (!place)
-                return hu_fail_memory(err);
-            *place = i;
-        }
+        if (b->nodes.at[i].call != HU_CALL_NONE)
+            b->node_of_call[b->nodes.at[i].slice] = i + 1;
     }
     return 0;
 }
@@ -421,14 +453,14 @@ static bool walk_lanes(walk *w, uint32_t main_track, const uint8_t *engines, int
 int hu_build_lanes(hu_building *b, size_t most, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
-    const uint32_t main_track = hu_main_thread_find(ask->trace, ask->names, ask->steps->what, ask->scratch);
+    const uint32_t main_track = ask->main_track;
     const uint8_t *engines = hu_autograd_threads_find(ask->trace, ask->scratch);
     uint8_t       *is_engine = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, 1); /* by lane */
     walk          *w = hu_arena_calloc(ask->scratch, 1, sizeof *w);
     size_t         n_cuts;
     int64_t       *cuts = list_cuts(b, &n_cuts);
 
-    b->recompute = hu_overheads_find_recompute(ask, ask->scratch);
+    b->recompute = ask->recompute;
     if (!hu_build_wakes_find(b, main_track) || !w || !cuts || !b->recompute || !engines || !is_engine)
         return hu_fail_memory(err);
     w->b = b;

@@ -16,10 +16,8 @@ static uint32_t node_of_launch(const hu_building *b, uint32_t launch)
     const hu_slices *s = &b->ask->s;
 
     for (uint32_t at = launch; at != HU_NONE && hu_kind_in(s->kind[at], HU_KINDS_CALL); at = s->parent[at]) {
-        const uint32_t node = hu_map_get(&b->node_of_call, at);
-
-        if (node != HU_MAP_NONE)
-            return node;
+        if (b->node_of_call[at])
+            return b->node_of_call[at] - 1;
     }
     return HU_NONE;
 }

@@ -55,6 +55,7 @@ struct hu_pricer {
     hu_edit_facts  *facts;
     hu_replay      *replay;
     hu_costs       *costs;
+    const hu_costs *as_was;
     int64_t        *before, *after, *base;
     int64_t        *ends;
     int64_t        *tied;    /* base, with frozen delays tied to the host */
@@ -146,16 +147,21 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
         return NULL;
     p->g = g;
     p->facts = hu_edit_facts_new(g, tensor_factor, arena);
+    p->as_was = hu_costs_new(g, arena); /* a row of a graph is long, and its cost a small part of it */
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
     p->tied = hu_arena_alloc(arena, g->n_marks * sizeof *p->tied);
-    if (!p->facts || !p->base || !p->tied || !make_room(p, arena))
+    if (!p->facts || !p->as_was || !p->base || !p->tied || !make_room(p, arena))
         return NULL;
     for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
         p->is_tied = hu_replay_is_external(&g->op[i]);
-    p->costs->anchor = HU_ANCHOR_HOST;
-    hu_replay_run(p->replay, p->costs, p->tied);
-    p->costs->anchor = HU_ANCHOR_PREDECESSOR;
+    if (p->is_tied) {
+        p->costs->anchor = HU_ANCHOR_HOST;
+        hu_replay_run(p->replay, p->costs, p->tied);
+        p->costs->anchor = HU_ANCHOR_PREDECESSOR;
+    }
     hu_replay_run(p->replay, p->costs, p->base);
+    if (!p->is_tied)
+        memcpy(p->tied, p->base, g->n_marks * sizeof *p->tied);
     p->step_ns = hu_replay_step_ns(g, p->base);
     p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
     p->work_ns = hu_bound_work_ns(g, arena);
@@ -178,7 +184,7 @@ static size_t make_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor
 {
     size_t touched = 0;
 
-    hu_costs_reset(p->g, p->costs);
+    hu_costs_copy(p->g, p->as_was, p->costs);
     p->costs->anchor = anchor;
     p->costs->gap_more_ns = gap_more_ns;
     for (size_t i = 0; i < n; i++)
@@ -449,7 +455,6 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
     r.free_pct += more;
     r.high_pct += more;
     hu_price_limit(r.gain_pct, r.free_pct, &r.low_pct, &r.high_pct);
-    hu_costs_reset(p->g, p->costs);
     *out = r;
 }
 
@@ -553,6 +558,6 @@ hu_replay *hu_pricer_replay(hu_pricer *p)
 
 hu_costs *hu_pricer_costs(hu_pricer *p)
 {
-    hu_costs_reset(p->g, p->costs);
+    hu_costs_copy(p->g, p->as_was, p->costs);
     return p->costs;
 }

@@ -53,6 +53,17 @@ void hu_costs_reset(const hu_graph *g, hu_costs *c)
     c->gap_more_ns = 0;
 }
 
+void hu_costs_copy(const hu_graph *g, const hu_costs *from, hu_costs *to)
+{
+    memcpy(to->node, from->node, g->n_nodes * sizeof *to->node);
+    memcpy(to->op, from->op, g->n_ops * sizeof *to->op);
+    memcpy(to->node_flags, from->node_flags, g->n_nodes);
+    memcpy(to->op_flags, from->op_flags, g->n_ops);
+    to->anchor = from->anchor;
+    to->scale = from->scale;
+    to->gap_more_ns = from->gap_more_ns;
+}
+
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
 {
     hu_replay *r = hu_arena_calloc(arena, 1, sizeof *r);

@@ -30,6 +30,7 @@ typedef struct {
     const hu_graph *g;
     hu_arena       *arena;
     const hu_track *main_track;
+    uint8_t        *said; /* by string id: bits of what a name says, 0 until it is asked for */
     HU_VEC(event) events;
     HU_VEC(unit) units;
 } work;
@@ -42,37 +43,68 @@ static bool starts_with_any(hu_str name, const char *const *parts, size_t n)
     return false;
 }
 
-static bool is_node_of_backward(const hu_ask *ask, uint32_t i)
-{
-    return ask->s.kind[i] == HU_KIND_CPU_OP && hu_str_starts(hu_ask_name(ask, i), HU_STR("autograd::engine::"));
-}
-
-static bool is_optimizer(const hu_ask *ask, uint32_t i)
-{
-    return ask->s.kind[i] == HU_KIND_USER && hu_str_starts(hu_ask_name(ask, i), HU_STR("Optimizer.step#"));
-}
+enum { SAID = 1, SAYS_BACKWARD = 2, SAYS_OPTIMIZER = 4, SAYS_FORWARD = 8, SAYS_LOOP = 16, SAYS_BEGIN = 32, SAYS_END = 64 };
 
 /* What networks consist of; their elementwise operators occur everywhere. */
-static bool is_forward(const hu_ask *ask, uint32_t i)
-{
-    static const char *const parts[] = {"aten::mm",
-                                        "aten::addmm",
-                                        "aten::bmm",
-                                        "aten::baddbmm",
-                                        "aten::linear",
-                                        "aten::convolution",
-                                        "aten::conv",
-                                        "aten::scaled_dot_product",
-                                        "aten::lstm",
-                                        "aten::gru",
-                                        "Torch-Compiled Region"};
+static const char *const forward_parts[] = {"aten::mm",
+                                            "aten::addmm",
+                                            "aten::bmm",
+                                            "aten::baddbmm",
+                                            "aten::linear",
+                                            "aten::convolution",
+                                            "aten::conv",
+                                            "aten::scaled_dot_product",
+                                            "aten::lstm",
+                                            "aten::gru",
+                                            "Torch-Compiled Region"};
 
-    if (ask->s.kind[i] != HU_KIND_CPU_OP || !starts_with_any(hu_ask_name(ask, i), parts, HU_COUNT(parts)))
+/* What an optimizer that loops calls for each parameter. */
+static const char *const loop_parts[] = {"aten::add", "aten::mul",     "aten::lerp",    "aten::sqrt", "aten::addcmul",
+                                         "aten::div", "aten::addcdiv", "aten::maximum", "aten::sub",  "aten::copy_"};
+
+static uint8_t say(hu_str name)
+{
+    uint8_t said = SAID;
+
+    said |= hu_str_starts(name, HU_STR("autograd::engine::")) ? SAYS_BACKWARD : 0;
+    said |= hu_str_starts(name, HU_STR("Optimizer.step#")) ? SAYS_OPTIMIZER : 0;
+    said |= starts_with_any(name, forward_parts, HU_COUNT(forward_parts)) ? SAYS_FORWARD : 0;
+    said |= starts_with_any(name, loop_parts, HU_COUNT(loop_parts)) ? SAYS_LOOP : 0;
+    said |= hu_str_has(name, HU_STR("StreamBeginCapture")) ? SAYS_BEGIN : 0;
+    said |= hu_str_has(name, HU_STR("StreamEndCapture")) ? SAYS_END : 0;
+    return said;
+}
+
+/* Few names are many slices: each is read once. */
+static bool says(const work *w, uint32_t i, uint8_t what)
+{
+    uint8_t *said = &w->said[w->g->ask->s.name[i]];
+
+    if (!*said)
+        *said = say(hu_ask_name(w->g->ask, i));
+    return *said & what;
+}
+
+static bool is_node_of_backward(const work *w, uint32_t i)
+{
+    return w->g->ask->s.kind[i] == HU_KIND_CPU_OP && says(w, i, SAYS_BACKWARD);
+}
+
+static bool is_optimizer(const work *w, uint32_t i)
+{
+    return w->g->ask->s.kind[i] == HU_KIND_USER && says(w, i, SAYS_OPTIMIZER);
+}
+
+static bool is_forward(const work *w, uint32_t i)
+{
+    const hu_ask *ask = w->g->ask;
+
+    if (ask->s.kind[i] != HU_KIND_CPU_OP || !says(w, i, SAYS_FORWARD))
         return false;
     for (uint32_t at = i; at != HU_NONE; at = ask->s.parent[at]) {
         const uint32_t row = ask->s.kind[at] == HU_KIND_CPU_OP ? ask->s.detail[at] : HU_NONE;
 
-        if (is_node_of_backward(ask, at) || is_optimizer(ask, at) ||
+        if (is_node_of_backward(w, at) || is_optimizer(w, at) ||
             (row != HU_NONE && hu_trace_op_detail(ask->trace, row)->forward_thread))
             return false;
     }
@@ -96,13 +128,13 @@ static bool add_events(work *w, uint32_t i)
     const hu_ask *ask = w->g->ask;
     const uint8_t flags = ask->names[ask->s.name[i]];
 
-    if (is_node_of_backward(ask, i))
+    if (is_node_of_backward(w, i))
         return add_event(w, ask->s.start_ns[i], BACKWARD);
-    if (is_optimizer(ask, i))
+    if (is_optimizer(w, i))
         return add_event(w, hu_ask_end(ask, i), CUT_OPTIMIZER);
     if (flags & (HU_NAME_STEP | HU_NAME_DATA_LOADER))
         return add_event(w, ask->s.start_ns[i], CUT);
-    if (!is_forward(ask, i))
+    if (!is_forward(w, i))
         return true;
     return add_event(w, ask->s.start_ns[i], FORWARD);
 }
@@ -117,10 +149,7 @@ static bool add_main_thread(work *w)
         const uint32_t i = ask->order[w->main_track->first + k];
 
         if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL)) {
-            const hu_str name = hu_ask_name(ask, i);
-
-            captures = (captures || hu_str_has(name, HU_STR("StreamBeginCapture"))) &&
-                       !hu_str_has(name, HU_STR("StreamEndCapture"));
+            captures = (captures || says(w, i, SAYS_BEGIN)) && !says(w, i, SAYS_END);
         } else if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && !(captures && ask->s.kind[i] == HU_KIND_CPU_OP) &&
                    !add_events(w, i)) {
             return false;
@@ -186,7 +215,7 @@ static bool add_forward(work *w, const unit *u, hu_train_parts *out)
             continue;
         if (ask->s.kind[i] == HU_KIND_CPU_OP && is_recorded(ask, i))
             return true;
-        n += is_forward(ask, i);
+        n += is_forward(w, i);
         end = hu_ask_end(ask, i) > end ? hu_ask_end(ask, i) : end;
     }
     out->first_ops += n;
@@ -217,21 +246,19 @@ static bool find_forwards(work *w, hu_train_parts *out)
 /* Operators of one parameter in an optimizer's range, and what is between them. */
 static bool find_loops(work *w, hu_train_parts *out)
 {
-    static const char *const parts[] = {"aten::add", "aten::mul",     "aten::lerp",    "aten::sqrt", "aten::addcmul",
-                                        "aten::div", "aten::addcdiv", "aten::maximum", "aten::sub",  "aten::copy_"};
-    const hu_ask            *ask = w->g->ask;
-    int64_t                  until = INT64_MIN, last = 0;
+    const hu_ask *ask = w->g->ask;
+    int64_t       until = INT64_MIN, last = 0;
 
     for (uint32_t k = 0; k < w->main_track->count && ask->n_work == 0; k++) {
         const uint32_t i = ask->order[w->main_track->first + k];
 
-        if (is_optimizer(ask, i)) {
+        if (is_optimizer(w, i)) {
             until = hu_ask_end(ask, i);
             last = 0;
         }
         if (ask->s.start_ns[i] >= until || ask->s.kind[i] != HU_KIND_CPU_OP)
             continue;
-        if (!starts_with_any(hu_ask_name(ask, i), parts, HU_COUNT(parts))) {
+        if (!says(w, i, SAYS_LOOP)) {
             last = hu_ask_end(ask, i); /* foreach, fused: what it calls itself is its own */
             continue;
         }
@@ -255,8 +282,11 @@ bool hu_train_parts_find(const hu_graph *g, hu_arena *arena, hu_train_parts *out
     if (track == HU_NONE)
         return true;
     w.main_track = &ask->tracks[track];
+    w.said = hu_arena_calloc(arena, hu_trace_string_count(ask->trace) + 1, 1);
+    if (!w.said)
+        return false;
     for (uint32_t i = 0; i < ask->s.n; i++)
-        if (&ask->tracks[ask->s.track[i]] != w.main_track && is_node_of_backward(ask, i) &&
+        if (&ask->tracks[ask->s.track[i]] != w.main_track && is_node_of_backward(&w, i) &&
             !add_event(&w, ask->s.start_ns[i], BACKWARD))
             return false;
     if (!add_main_thread(&w))

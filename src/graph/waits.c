@@ -278,17 +278,16 @@ static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
 
 int hu_build_waits(hu_building *b, hu_error *err)
 {
-    work   w = {.b = b};
-    hu_map calls;
+    work w = {.b = b};
 
-    if (!map_syncs(&w) || !hu_build_map_calls(b, &calls))
+    if (!map_syncs(&w) || !hu_build_map_calls(b))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         hu_node *n = &b->nodes.at[i];
         bool     ok = true, waited = false;
 
         if (n->call == HU_CALL_SYNC)
-            ok = wait_sync(&w, &calls, i, &waited);
+            ok = wait_sync(&w, &b->calls, i, &waited);
         else if (n->call == HU_CALL_COPY)
             ok = wait_copy(b, i, &waited);
         else if (n->call == HU_CALL_ALLOC && n->cost_ns > LONG_CALL_NS && drained(b, i, true) != HU_NONE) {

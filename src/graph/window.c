@@ -56,9 +56,8 @@ static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
    outlive the main thread. */
 bool hu_build_has_calls(const hu_building *b)
 {
-    for (size_t i = 0; i < b->ask->s.n; i++)
-        if (hu_kind_in(b->ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)))
-            return true;
+    if (b->ask->kinds & (HU_BIT(OS_CALL) | HU_BIT(MPI)))
+        return true;
     return b->ask->n_work == 0 && hu_thread_has_lives(b->ask->trace);
 }
 
@@ -66,8 +65,7 @@ bool hu_build_window(hu_building *b, size_t max_slices)
 {
     const hu_steps *steps = b->ask->steps;
     const bool      is_recorded = hu_build_has_calls(b) && b->ask->n_work == 0 && steps->source == HU_STEPS_NONE;
-    const uint32_t  only = is_recorded ? hu_main_thread_find(b->ask->trace, b->ask->names, steps->what, b->ask->scratch)
-                                       : HU_NONE;
+    const uint32_t  only = is_recorded ? b->ask->main_track : HU_NONE;
     int64_t         start;
     const int64_t   span = span_of(b, only, &start);
     const int64_t   in_storms =
