@@ -10,12 +10,18 @@
  *
  * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch.
  * Where the call was not recorded, "External id" still names the operator.
+ *
+ * Order and parents of host slices on one thread, what ids and numbers link on another: neither reads what the other writes.
  */
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "trace/columns.h"
 
-enum { ROUNDING_NS = 1000 };
+enum {
+    ROUNDING_NS = 1000,
+    FEW_SLICES = 20000, /* not worth a thread */
+};
 
 /* Which of two slices with the same start and length is outside. */
 static const uint8_t depth_of_kind[HU_KIND_COUNT] = {
@@ -82,8 +88,7 @@ static bool order_tracks(hu_trace *t, hu_arena *scratch)
     uint32_t *spare = hu_arena_grow(scratch, NULL, (t->n + 1) * sizeof *spare);
     uint32_t  at = 0;
 
-    t->order = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->order);
-    if (!spare || !t->order)
+    if (!spare)
         return false;
     for (size_t i = 0; i < t->tracks.n; i++)
         t->tracks.at[i].last_ns = INT64_MIN;
@@ -232,7 +237,7 @@ static bool link_by_correlation(hu_trace *t, hu_arena *scratch)
 
 static bool needs_operator(const hu_trace *t, uint32_t i)
 {
-    return t->external[i] && t->parent[i] == HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE);
+    return hu_kind_in(t->kind[i], HU_KINDS_DEVICE) && t->external[i] && t->parent[i] == HU_NONE;
 }
 
 static bool link_by_external_id(hu_trace *t, hu_arena *scratch)
@@ -349,40 +354,95 @@ static bool link_flows(hu_trace *t, hu_arena *scratch)
     return true;
 }
 
+/* The range of the sequence numbers of forward operators, and how many operators of backward have one. */
+typedef struct {
+    int64_t low, high;
+    size_t  forward, backward;
+} numbers;
+
+/* The sequence number of an operator, or -1. */
+static int64_t sequence_of(const hu_trace *t, uint32_t i)
+{
+    return t->kind[i] == HU_KIND_CPU_OP && t->detail[i] != HU_NONE ? t->ops.at[t->detail[i]].sequence : -1;
+}
+
+static bool is_backward(const hu_trace *t, uint32_t i)
+{
+    return t->ops.at[t->detail[i]].forward_thread != 0;
+}
+
+static numbers count_numbers(const hu_trace *t)
+{
+    numbers k = {.low = INT64_MAX, .high = -1};
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        const int64_t number = sequence_of(t, i);
+
+        if (number < 0)
+            continue;
+        if (is_backward(t, i)) {
+            k.backward++;
+            continue;
+        }
+        k.forward++;
+        k.low = number < k.low ? number : k.low;
+        k.high = number > k.high ? number : k.high;
+    }
+    return k;
+}
+
+/* An operator of backward -> that of forward with its number. */
+static bool link_numbers(hu_trace *t, const numbers *k, const id_map *forward)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const int64_t number = sequence_of(t, i);
+        uint32_t     *place, from;
+
+        if (number < k->low || number > k->high || !is_backward(t, i))
+            continue;
+        from = forward->dense ? forward->dense[number - k->low] : hu_map_get(&forward->sparse, (uint64_t)number);
+        if (from == HU_NONE)
+            continue;
+        place = hu_map_put(&t->forward, i);
+        if (!place)
+            return false;
+        *place = from;
+    }
+    return true;
+}
+
 /* Without flows, the autograd sequence number pairs a forward operator with the backward one that names a thread. */
 static bool link_sequences(hu_trace *t, hu_arena *scratch)
 {
-    hu_map forward;
+    const numbers k = count_numbers(t);
+    const bool    is_dense = k.forward && (uint64_t)(k.high - k.low) / 8 <= k.forward;
+    id_map        forward = {0};
 
-    if (!hu_map_init(&forward, scratch, 0))
+    if (!hu_map_init(&t->forward, t->arena, k.forward ? k.backward : 0))
         return false;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < t->n; i++) {
-            const hu_op_detail *d;
-            uint32_t           *place;
+    if (!k.forward || !k.backward)
+        return true;
+    forward.n = is_dense ? (size_t)(k.high - k.low) + 1 : 0;
+    if (is_dense)
+        forward.dense = hu_arena_grow(scratch, NULL, forward.n * sizeof *forward.dense);
+    if (is_dense ? !forward.dense : !hu_map_init(&forward.sparse, scratch, k.forward))
+        return false;
+    if (is_dense)
+        memset(forward.dense, 0xff, forward.n * sizeof *forward.dense);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const int64_t number = sequence_of(t, i);
+        uint32_t     *place;
 
-            if (t->kind[i] != HU_KIND_CPU_OP || t->detail[i] == HU_NONE)
-                continue;
-            d = &t->ops.at[t->detail[i]];
-            if (d->sequence < 0 || (d->forward_thread != 0) != pass)
-                continue;
-            if (pass == 0) {
-                place = hu_map_put(&forward, (uint64_t)d->sequence);
-                if (place)
-                    *place = i;
-            } else {
-                const uint32_t from = hu_map_get(&forward, (uint64_t)d->sequence);
-
-                if (from == HU_NONE)
-                    continue;
-                place = hu_map_put(&t->forward, i);
-                if (place)
-                    *place = from;
-            }
-            if (!place)
-                return false;
-        }
+        if (number < 0 || is_backward(t, i))
+            continue;
+        place = is_dense ? &forward.dense[number - k.low] : hu_map_put(&forward.sparse, (uint64_t)number);
+        if (!place)
+            return false;
+        *place = i;
     }
+    if (!link_numbers(t, &k, &forward))
+        return false;
+    id_map_drop(&forward, scratch);
     return true;
 }
 
@@ -395,20 +455,43 @@ static int by_wake(const void *left, const void *right)
     return (a->track > b->track) - (a->track < b->track);
 }
 
+typedef struct {
+    hu_trace *t;
+    hu_arena *scratch[2];
+    bool      ok[2];
+} halves;
+
+/* Slices on the host by time; all others, and operators among each other, by numbers.  Only the second takes memory of the
+   trace itself. */
+static void link_half(void *context, size_t half)
+{
+    halves   *h = context;
+    hu_arena *scratch = h->scratch[half];
+
+    if (half == 0)
+        h->ok[half] = order_tracks(h->t, scratch) && link_parents(h->t, scratch);
+    else
+        h->ok[half] = link_by_correlation(h->t, scratch) && link_by_external_id(h->t, scratch) &&
+                      (h->t->flows.n ? hu_map_init(&h->t->forward, h->t->arena, 0) : link_sequences(h->t, scratch));
+}
+
 int hu_index_build(hu_trace *t, hu_error *err)
 {
-    hu_arena *scratch = hu_arena_new();
-    bool      ok = scratch != NULL;
+    halves h = {.t = t, .scratch = {hu_arena_new(), hu_arena_new()}};
+    bool   ok = h.scratch[0] && h.scratch[1];
 
     hu_stretches_settle(t);
     if (t->wakes.n)
         qsort(t->wakes.at, t->wakes.n, sizeof *t->wakes.at, by_wake);
     ok = ok && (t->parent = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->parent)) != NULL;
-    if (ok)
+    ok = ok && (t->order = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->order)) != NULL;
+    if (ok) {
         memset(t->parent, 0xff, (t->n + 1) * sizeof *t->parent);
-    ok = ok && order_tracks(t, scratch) && link_parents(t, scratch) && link_by_correlation(t, scratch) &&
-         link_by_external_id(t, scratch) && list_work(t, scratch) && hu_map_init(&t->forward, t->arena, 0) &&
-         (t->flows.n ? link_flows(t, scratch) : link_sequences(t, scratch));
-    hu_arena_free(scratch);
+        hu_thread_each(2, t->n > FEW_SLICES ? hu_thread_count() : 1, link_half, &h);
+        ok = h.ok[0] && h.ok[1];
+    }
+    hu_arena_free(h.scratch[1]);
+    ok = ok && list_work(t, h.scratch[0]) && (!t->flows.n || link_flows(t, h.scratch[0]));
+    hu_arena_free(h.scratch[0]);
     return ok ? 0 : hu_fail_memory(err);
 }

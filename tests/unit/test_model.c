@@ -220,6 +220,80 @@ static void metadata_says_what_the_capture_was(void **state)
     hu_trace_free(t);
 }
 
+/* Steps of a training, long enough for two threads: forward, backward in another thread, launches, kernels. */
+static hu_trace *long_trace(size_t steps, int sequence_stride)
+{
+    const size_t room = steps * 1200 + 16;
+    char        *text = malloc(room);
+    size_t       n = 1;
+    hu_trace    *t;
+
+    assert_non_null(text);
+    text[0] = '[';
+    for (size_t k = 0; k < steps; k++)
+        n += (size_t)snprintf(
+            text + n, room - n,
+            "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":40,"
+            "\"args\":{\"External id\":%zu,\"Sequence number\":%zu,\"Fwd thread id\":0}},"
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"MmBackward0\",\"pid\":1,\"tid\":2,\"ts\":%zu,\"dur\":40,"
+            "\"args\":{\"External id\":%zu,\"Sequence number\":%zu,\"Fwd thread id\":1}},"
+            "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":%d,\"ts\":%zu,\"dur\":5,"
+            "\"args\":{\"correlation\":%zu}},"
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%zu,\"dur\":20,"
+            "\"args\":{\"device\":0,\"stream\":7,\"External id\":%zu,\"correlation\":%zu}}",
+            k ? "," : "", k * 100, 2 * k + 1, k * (size_t)sequence_stride, k * 100 + 50, 2 * k + 2,
+            k * (size_t)sequence_stride, k % 2 ? 1 : 2, k * 100 + (k % 2 ? 10 : 60), k + 1, k * 100 + 70, 2 * k + 1,
+            k % 5 ? k + 1 : steps + k + 1);
+    snprintf(text + n, room - n, "]");
+    t = trace_of(text);
+    free(text);
+    return t;
+}
+
+static void assert_same_links(const hu_trace *a, const hu_trace *b)
+{
+    const hu_slices s = hu_trace_slices(a), other = hu_trace_slices(b);
+
+    assert_int_equal(s.n, other.n);
+    assert_memory_equal(s.parent, other.parent, s.n * sizeof *s.parent);
+    assert_memory_equal(hu_trace_order(a), hu_trace_order(b), s.n * sizeof(uint32_t));
+    for (uint32_t i = 0; i < s.n; i++) {
+        size_t          n, m;
+        const uint32_t *work = hu_trace_work_of(a, i, &n), *same = hu_trace_work_of(b, i, &m);
+
+        assert_int_equal(n, m);
+        assert_true(n == 0 || memcmp(work, same, n * sizeof *work) == 0);
+        assert_int_equal(hu_trace_forward_of(a, i), hu_trace_forward_of(b, i));
+    }
+}
+
+/* Sequence numbers close together and far apart: an array and a map of them. */
+static void links_do_not_depend_on_threads(void **state)
+{
+    enum { STEPS = 6000 };
+
+    (void)state;
+    for (int stride = 1; stride <= 1000; stride += 999) {
+        hu_trace *one, *two;
+        hu_slices s;
+
+        setenv("HOLDUP_THREADS", "1", 1);
+        one = long_trace(STEPS, stride);
+        setenv("HOLDUP_THREADS", "2", 1);
+        two = long_trace(STEPS, stride);
+        unsetenv("HOLDUP_THREADS");
+        s = hu_trace_slices(two);
+        assert_int_equal(s.n, 4 * STEPS);
+        assert_int_equal(hu_trace_forward_of(two, 4 * 9 + 1), 4 * 9); /* by number */
+        assert_int_equal(s.parent[4 * 9 + 2], 4 * 9);                 /* by time */
+        assert_int_equal(s.parent[4 * 9 + 3], 4 * 9 + 2);             /* by correlation */
+        assert_int_equal(s.parent[4 * 10 + 3], 4 * 10);               /* by external id */
+        assert_same_links(one, two);
+        hu_trace_free(one);
+        hu_trace_free(two);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +308,7 @@ int main(void)
         cmocka_unit_test(equal_details_share_a_row),
         cmocka_unit_test(begin_and_end_pair_like_brackets),
         cmocka_unit_test(metadata_says_what_the_capture_was),
+        cmocka_unit_test(links_do_not_depend_on_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
