@@ -244,10 +244,37 @@ uint32_t hu_trace_op_of(const hu_trace *trace, uint32_t slice)
     return at;
 }
 
+/*
+ * Between which places of the list a call's work begins.  Calls are spread about evenly over the slices, so that it lies near
+ * where their number says: steps from there, twice as long each time, touch less memory than halving all of the list.
+ */
+static void enclose_work(const hu_trace *trace, uint32_t call, size_t *low, size_t *high)
+{
+    const size_t most = trace->n_work,
+                 guess = call < trace->n ? (size_t)((double)call / (double)trace->n * (double)most) : 0;
+    size_t step = 1;
+
+    *low = *high = guess;
+    if (guess < most && trace->parent[trace->work[guess]] < call) {
+        while (*high < most && trace->parent[trace->work[*high]] < call) {
+            *low = *high + 1;
+            *high = most - *high > step ? *high + step : most;
+            step *= 2;
+        }
+        return;
+    }
+    while (*low > 0 && trace->parent[trace->work[*low - 1]] >= call) {
+        *high = *low - 1;
+        *low = *low > step ? *low - step : 0;
+        step *= 2;
+    }
+}
+
 const uint32_t *hu_trace_work_of(const hu_trace *trace, uint32_t call, size_t *n)
 {
-    size_t low = 0, high = trace->n_work, end;
+    size_t low, high, end;
 
+    enclose_work(trace, call, &low, &high);
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
 

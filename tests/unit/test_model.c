@@ -289,6 +289,13 @@ static void links_do_not_depend_on_threads(void **state)
         assert_int_equal(s.parent[4 * 9 + 3], 4 * 9 + 2);             /* by correlation */
         assert_int_equal(s.parent[4 * 10 + 3], 4 * 10);               /* by external id */
         assert_same_links(one, two);
+        for (uint32_t k = 0; k < STEPS; k++) {
+            size_t          n;
+            const uint32_t *work = hu_trace_work_of(two, 4 * k + 2, &n);
+
+            assert_int_equal(n, k % 5 != 0);
+            assert_true(n == 0 || work[0] == 4 * k + 3);
+        }
         hu_trace_free(one);
         hu_trace_free(two);
     }
