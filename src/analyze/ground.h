@@ -11,7 +11,7 @@ typedef struct {
     hu_arena *arena;
 } hu_ground;
 
-/* `range` may be NULL.  The trace must outlive it.  NULL on failure: HU_ENOMEM, or HU_EUSAGE when the range holds no step. */
+/* `range` may be NULL.  The trace must outlive it.  NULL on failure: HU_ENOMEM, or HU_EUSAGE without a step in the range. */
 hu_ground *hu_ground_new(const hu_trace *trace, const hu_step_range *range, hu_error *err);
 
 void hu_ground_free(hu_ground *g);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
-#include "analyze/main_thread.h"
 #include "base/hash.h"
 #include "base/map.h"
 

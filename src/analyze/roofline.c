@@ -18,7 +18,6 @@
 
 #include "analyze/join.h"
 #include "analyze/kernel_name.h"
-#include "analyze/overheads.h"
 #include "base/map.h"
 
 enum { IS_MATRIX = 1u << HU_WORK_GEMM | 1u << HU_WORK_CONV | 1u << HU_WORK_ATTENTION };

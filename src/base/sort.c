@@ -50,8 +50,8 @@ static int64_t median_of_three(int64_t a, int64_t b, int64_t c)
     return a < c ? a : b < c ? c : b;
 }
 
-/* Moves what is below `limit` in front of the rest, and says how much that is.  No branch depends on a value: in durations no
-   processor can guess it. */
+/* Moves what is below `limit` in front of the rest, and says how much that is.  No branch depends on a value: of durations
+   no processor can guess it. */
 static size_t part(int64_t *v, size_t n, int64_t limit)
 {
     size_t below = 0;

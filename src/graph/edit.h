@@ -96,8 +96,8 @@ int hu_edit_parse(const char *text, hu_edit *out, hu_error *err);
    NULL when there is no memory. */
 hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
 
-/* The same facts with rooms of their own for edits to work in, so that two threads can make edits at once.  Lives in `arena`,
-   no longer than those that it comes from.  NULL when there is no memory. */
+/* The same facts with rooms of their own for edits to work in, so that threads can make edits at once.  Lives in `arena`, no
+   longer than those that it comes from.  NULL when there is no memory. */
 hu_edit_facts *hu_edit_facts_fork(const hu_edit_facts *facts, hu_arena *arena);
 
 /* Does it need all ranks of a job?  It changes nothing in one alone (graph/joint_price.h). */

@@ -8,9 +8,7 @@
 
 #include "analyze/autograd_threads.h"
 #include "analyze/host_calls.h"
-#include "analyze/main_thread.h"
 #include "analyze/mpi_calls.h"
-#include "analyze/overheads.h"
 #include "analyze/thread_states.h"
 #include "graph/build.h"
 #include "graph/merge.h"

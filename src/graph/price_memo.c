@@ -29,25 +29,31 @@ hu_price_memo *hu_price_memo_new(hu_arena *arena)
     return m;
 }
 
+/* Factors count by their bits: no two that are equal may give different steps, and a NaN is itself. */
+static uint64_t bits_of(double factor)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &factor, sizeof bits);
+    return bits;
+}
+
 static uint64_t hash_of(const hu_price_question *q)
 {
     uint64_t h = hu_hash_u64((uint64_t)q->gap_more_ns ^ (uint64_t)q->anchor << 62 ^ (uint64_t)q->n);
 
     for (size_t i = 0; i < q->n; i++) {
         const hu_edit *e = &q->edits[i];
-        uint64_t       factor;
 
-        memcpy(&factor, &e->factor, sizeof factor);
-        h = hu_hash_mix(h ^ factor, hu_hash_u64((uint64_t)e->kind << 8 | (uint64_t)e->flavour) | 1);
+        h = hu_hash_mix(h ^ bits_of(e->factor), hu_hash_u64((uint64_t)e->kind << 8 | (uint64_t)e->flavour) | 1);
         h ^= hu_hash_mix(hu_hash_u64((uint64_t)e->rank), hu_hash_bytes(e->glob.p, e->glob.n) | 1);
     }
     return h;
 }
 
-/* Factors by their bits: no two that are equal may give different steps. */
 static bool is_same_edit(const hu_edit *a, const hu_edit *b)
 {
-    return a->kind == b->kind && a->flavour == b->flavour && memcmp(&a->factor, &b->factor, sizeof a->factor) == 0 &&
+    return a->kind == b->kind && a->flavour == b->flavour && bits_of(a->factor) == bits_of(b->factor) &&
            a->rank == b->rank && hu_str_equal(a->glob, b->glob);
 }
 

@@ -4,7 +4,6 @@
  *
  * Device work of a step may be launched in the one before, so that one is built too (the guard) but not measured.
  */
-#include "analyze/main_thread.h"
 #include "analyze/thread_states.h"
 #include "graph/build.h"
 

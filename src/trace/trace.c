@@ -245,7 +245,7 @@ uint32_t hu_trace_op_of(const hu_trace *trace, uint32_t slice)
 }
 
 /*
- * Between which places of the list a call's work begins.  Calls are spread about evenly over the slices, so that it lies near
+ * Between which places of the list a call's work begins.  Calls are spread about evenly over the slices, so it lies near
  * where their number says: steps from there, twice as long each time, touch less memory than halving all of the list.
  */
 static void enclose_work(const hu_trace *trace, uint32_t call, size_t *low, size_t *high)
