@@ -8,6 +8,12 @@
 #include "base/late.h"
 
 /* clang-format off */
+#if SQLITE_VERSION_NUMBER >= 3038000
+#define HU_SQLITE_SINCE_3_38(F) F(sqlite3_vtab_distinct)
+#else
+#define HU_SQLITE_SINCE_3_38(F)
+#endif
+
 #define HU_SQLITE_FUNCTIONS(F) \
     F(sqlite3_aggregate_context) F(sqlite3_bind_text) F(sqlite3_close) F(sqlite3_column_bytes) \
     F(sqlite3_column_count) F(sqlite3_column_double) F(sqlite3_column_int64) F(sqlite3_column_name) \
@@ -18,7 +24,8 @@
     F(sqlite3_result_error_nomem) F(sqlite3_result_int64) F(sqlite3_result_text) F(sqlite3_result_text64) \
     F(sqlite3_set_authorizer) F(sqlite3_step) F(sqlite3_str_appendall) F(sqlite3_str_appendf) \
     F(sqlite3_str_finish) F(sqlite3_str_new) F(sqlite3_value_bytes) F(sqlite3_value_double) \
-    F(sqlite3_value_int64) F(sqlite3_value_numeric_type) F(sqlite3_value_text) F(sqlite3_value_type)
+    F(sqlite3_value_int64) F(sqlite3_value_numeric_type) F(sqlite3_value_text) F(sqlite3_value_type) \
+    HU_SQLITE_SINCE_3_38(F)
 
 HU_LATE_DECLARE(hu_sqlite, HU_SQLITE_FUNCTIONS)
 
@@ -65,6 +72,7 @@ HU_LATE_DECLARE(hu_sqlite, HU_SQLITE_FUNCTIONS)
 #define sqlite3_value_numeric_type (*hu_sqlite.sqlite3_value_numeric_type)
 #define sqlite3_value_text (*hu_sqlite.sqlite3_value_text)
 #define sqlite3_value_type (*hu_sqlite.sqlite3_value_type)
+#define sqlite3_vtab_distinct (*hu_sqlite.sqlite3_vtab_distinct)
 /* clang-format on */
 
 #endif
