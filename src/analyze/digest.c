@@ -151,20 +151,20 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
 #define QUESTIONS(Q)                                                                        \
     Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                             \
     Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                \
-    Q(tree, hu_tree_measure(ask, &d->tree, err))                                            \
+    Q(tree, o->is_brief ? 0 : hu_tree_measure(ask, &d->tree, err))                          \
     Q(calls, hu_calls_measure(ask, &d->calls, err))                                         \
     Q(launches, hu_launches_measure(ask, &d->launches, err))                                \
     Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                   \
     Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                             \
     Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))     \
     Q(hot, hu_hot_measure(ask, &d->hot, err))                                               \
-    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                             \
+    Q(sequences, o->is_brief ? 0 : hu_sequences_measure(ask, &d->sequences, err))           \
     Q(memory, hu_memory_measure(ask, &d->memory, err))                                      \
     Q(idle, hu_idle_measure(ask, &d->idle, err))                                            \
     Q(comm, hu_comm_measure(ask, &d->comm, err))                                            \
     Q(copies, hu_copies_measure(ask, &d->copies, err))                                      \
     Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))           \
-    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                          \
+    Q(op_kernels, o->is_brief ? 0 : hu_op_kernels_measure(ask, &d->op_kernels, err))        \
     Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                          \
     Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                             \
     Q(outside, hu_outside_measure(ask, &d->outside, err))                                   \

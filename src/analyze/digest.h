@@ -60,8 +60,8 @@ typedef struct {
     hu_memory        memory;
     hu_overheads     overheads;
     hu_hot           hot;
-    hu_tree          tree;
-    hu_sequences     sequences;
+    hu_tree          tree;      /* empty when brief, */
+    hu_sequences     sequences; /* and so are these */
     hu_roofline      roofline;
     hu_host_calls    host_calls;
     hu_host_time     host_time;
@@ -87,6 +87,7 @@ typedef struct {
     hu_compat     compat;   /* also as another tool computes it */
     int           threads;  /* to ask questions on; 0 is 1 */
     bool          shapes;   /* kernels by grid and block too */
+    bool          is_brief; /* without what only tables and files show: call tree, sequences, kernels of operators */
 } hu_digest_options;
 
 /* Asks every question; the steps are the ground's, not those of the options.  Ground and trace may be freed afterwards.

@@ -277,6 +277,13 @@ static bool wants_replays(const options *o)
            (o->part.view && hu_str_equal(hu_str_of(o->part.view->word), HU_STR("why")));
 }
 
+/* The text as a whole has few tables; what is beside traces is joined to their kernels. */
+static bool is_brief(const options *o, const hu_beside *beside, const hu_crew *crew)
+{
+    return !o->shared.json && !o->html && !o->shared.csv && !o->suggest && !crew &&
+           !(beside && beside->counters.kernels.n) && (o->show == HU_SHOW_ALL || o->show == HU_SHOW_OVERVIEW);
+}
+
 /* A table of the traces has no place for what is beside them. */
 static bool prints_tables(const options *o)
 {
@@ -319,8 +326,13 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
                                 .node = beside && hu_node_log_has_any(&beside->node) ? &beside->node : NULL,
                                 .finds_beside = crew != NULL,
                                 .keeps_snapshots = true,
-                                .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
-                                           1, crew ? may_hold_counters(inputs) : beside && beside->counters.kernels.n}};
+                                .digest = {.steps = o->shared.steps,
+                                           .grouping = (hu_grouping)o->group_by,
+                                           .frames = (int)o->frames,
+                                           .compat = (hu_compat)o->compat,
+                                           .threads = 1,
+                                           .shapes = crew ? may_hold_counters(inputs) : beside && beside->counters.kernels.n,
+                                           .is_brief = is_brief(o, beside, crew)}};
     hu_job               job;
     hu_rank              merged = {0};
     hu_report            r = {.job = &job,
