@@ -66,13 +66,15 @@ static uint32_t text_of(chrome_reader *r, int place)
 static uint32_t list_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
-    const char         *p = v->p, *end = v->p + v->n;
+    const char         *p, *end;
     unsigned            found = 0;
     size_t              n = 0;
     char               *out;
 
     if (!chrome_has(&r->event, place) || !memchr(v->p, '\n', v->n))
         return text_of(r, place);
+    p = v->p;
+    end = p + v->n;
     out = room_for(r, v->n);
     while (out && p < end) {
         const char *from = p;

@@ -236,13 +236,16 @@ static void test_lost(void **state)
 /* A demo asks neither drivers nor schedulers, and without one nothing is invented. */
 static void test_which_sources_are_asked(void **state)
 {
-    const hu_source_options real = {.root = ""}, demo = {.root = "", .scenario = "training"};
+    const hu_source_options real = {.root = ""}, wished = {.root = "", .dcgm = "localhost"},
+                            demo = {.root = "", .scenario = "training"};
 
     (void)state;
     for (size_t i = 0; hu_sources[i]; i++) {
         const bool is_demo = strncmp(hu_sources[i]->name, "demo_", 5) == 0;
+        const bool is_dcgm = strcmp(hu_sources[i]->name, "dcgm") == 0; /* only where it is wished */
 
-        assert_int_equal(hu_source_is_asked(hu_sources[i], &real), !is_demo);
+        assert_int_equal(hu_source_is_asked(hu_sources[i], &real), !is_demo && !is_dcgm);
+        assert_int_equal(hu_source_is_asked(hu_sources[i], &wished), !is_demo);
         assert_int_equal(hu_source_is_asked(hu_sources[i], &demo), is_demo || hu_sources[i]->sampler == HU_SAMPLER_HOST);
     }
 }
