@@ -9,7 +9,10 @@
 #include "base/late/isal.h"
 #include "base/source.h"
 
-enum { INPUT_BYTES = 128 * 1024 };
+enum {
+    INPUT_BYTES = 128 * 1024,
+    MOST_AT_ONCE = 256 * 1024, /* how much a damaged stream gives does not depend on how much the caller has room for */
+};
 
 typedef struct {
     hu_source            base;
@@ -63,7 +66,7 @@ static int fail_damaged(const gzip_source *g, hu_error *err)
 static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     gzip_source   *g = (gzip_source *)source;
-    const uint32_t want = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
+    const uint32_t want = room > MOST_AT_ONCE ? MOST_AT_ONCE : (uint32_t)room;
     int64_t        n;
 
     if (g->failure)

@@ -5,7 +5,10 @@
 #include "base/late/zstd.h"
 #include "base/source.h"
 
-enum { INPUT_BYTES = 128 * 1024 };
+enum {
+    INPUT_BYTES = 128 * 1024,
+    MOST_AT_ONCE = 256 * 1024, /* as in gzip.c */
+};
 
 typedef struct {
     hu_source     base;
@@ -24,9 +27,10 @@ static int fail_damaged(const zstd_source *z, hu_error *err)
                    "the zstd stream is damaged (%s); copy the file again", ZSTD_getErrorName(z->failure));
 }
 
-static int64_t zstd_read(hu_source *source, void *to, size_t room, hu_error *err)
+static int64_t zstd_read(hu_source *source, void *to, size_t most, hu_error *err)
 {
     zstd_source   *z = (zstd_source *)source;
+    const size_t   room = most < MOST_AT_ONCE ? most : MOST_AT_ONCE;
     ZSTD_outBuffer out = {to, room, 0};
 
     if (z->failure)
