@@ -79,7 +79,7 @@ static uint32_t list_of(chrome_reader *r, int place)
     while (out && p < end) {
         const char *from = p;
 
-        if ((unsigned char)*p <= 0x20) {
+        if (*p && (unsigned char)*p <= 0x20) { /* a zero byte is no blank to skip_space, and would be looked at for ever */
             p = skip_space(p);
             continue;
         }
