@@ -56,7 +56,7 @@ static bool is_any(hu_str name, const char *const *list, size_t n)
 static bool starts_with_any(hu_str name, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (hu_str_starts(name, hu_str_of(list[i])))
+        if (hu_str_starts_with(name, list[i]))
             return true;
     return false;
 }
@@ -245,13 +245,10 @@ static bool has_word(hu_str name, const char *word)
     return false;
 }
 
-bool hu_names_writes_files(hu_str name)
+static bool seems_to_write(hu_str name)
 {
-    for (size_t i = 0; i < HU_COUNT(io_exceptions); i++)
-        if (hu_str_has(name, hu_str_of(io_exceptions[i])))
-            return false;
     for (size_t i = 0; i < HU_COUNT(io_frames); i++)
-        if (hu_str_has(name, hu_str_of(io_frames[i].file)) && hu_str_ends(name, hu_str_of(io_frames[i].function)))
+        if (hu_str_ends(name, hu_str_of(io_frames[i].function)) && hu_str_has(name, hu_str_of(io_frames[i].file)))
             return true;
     if (hu_str_has(name, HU_STR(".py(")) || hu_str_starts(name, HU_STR("aten::")))
         return false;
@@ -259,6 +256,17 @@ bool hu_names_writes_files(hu_str name)
         if (has_word(name, io_words[i]))
             return true;
     return false;
+}
+
+/* Hardly any name seems to, so that few are looked up among the exceptions. */
+bool hu_names_writes_files(hu_str name)
+{
+    if (!seems_to_write(name))
+        return false;
+    for (size_t i = 0; i < HU_COUNT(io_exceptions); i++)
+        if (hu_str_has(name, hu_str_of(io_exceptions[i])))
+            return false;
+    return true;
 }
 
 hu_loader_kinds hu_names_loaders(const hu_trace *trace)

@@ -79,7 +79,7 @@ static mark mark_of_name(hu_str name)
         return mark_of_frame(name);
     if (hu_str_starts(name, HU_STR("aten::"))) {
         for (size_t i = 0; i < HU_COUNT(updates); i++)
-            if (hu_str_starts(name, hu_str_of(updates[i])))
+            if (hu_str_starts_with(name, updates[i]))
                 return MARK_UPDATE;
         return MARK_NONE;
     }

@@ -134,7 +134,7 @@ hu_wait_frame hu_wait_frame_of(hu_str name)
     static const char *const starts[] = {"<built-in method ", "<built-in function "};
 
     for (size_t i = 0; i < HU_COUNT(starts); i++)
-        if (hu_str_starts(name, hu_str_of(starts[i])))
+        if (hu_str_starts_with(name, starts[i]))
             return of_c(behind(name, strlen(starts[i])));
     return of_python(name);
 }

@@ -30,7 +30,17 @@ static inline bool hu_str_equal(hu_str a, hu_str b)
 
 static inline bool hu_str_starts(hu_str s, hu_str prefix)
 {
-    return s.n >= prefix.n && memcmp(s.p, prefix.p, prefix.n) == 0;
+    return s.n >= prefix.n && (prefix.n == 0 || (s.p[0] == prefix.p[0] && memcmp(s.p, prefix.p, prefix.n) == 0));
+}
+
+/* The same, of a text that ends in a NUL: most lists of prefixes differ from a name in the first byte. */
+static inline bool hu_str_starts_with(hu_str s, const char *prefix)
+{
+    size_t k = 0;
+
+    while (k < s.n && prefix[k] && s.p[k] == prefix[k])
+        k++;
+    return prefix[k] == '\0';
 }
 
 static inline bool hu_str_ends(hu_str s, hu_str suffix)
@@ -38,9 +48,24 @@ static inline bool hu_str_ends(hu_str s, hu_str suffix)
     return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
 }
 
+/* memmem() fills a table before it looks, which takes longer than to look through a name: it is left to what has many
+   false starts. */
 static inline bool hu_str_has(hu_str s, hu_str part)
 {
-    return part.n == 0 || (s.p && s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
+    const char *p = s.p, *end;
+
+    if (part.n == 0)
+        return true;
+    if (!s.p || s.n < part.n)
+        return false;
+    end = s.p + s.n; /* of a text that is there */
+    for (unsigned starts = 0; starts < 32; starts++, p++) {
+        if ((size_t)(end - p) < part.n || !(p = memchr(p, part.p[0], (size_t)(end - p) - part.n + 1)))
+            return false;
+        if (memcmp(p, part.p, part.n) == 0)
+            return true;
+    }
+    return memmem(p, (size_t)(end - p), part.p, part.n) != NULL;
 }
 
 /* What stands behind the last slash. */

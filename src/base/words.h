@@ -15,6 +15,7 @@ typedef struct {
     char               second[HU_WORDS_MOST];   /* the byte behind the first; of words of one byte that itself */
     uint8_t            by_first[HU_WORDS_MOST]; /* word numbers by their first byte */
     uint16_t           first[257];              /* where each byte's words begin in by_first */
+    uint32_t           may[3][256]; /* by place and byte there: sets of words that have it, word i in set i % 32 */
 } hu_words;
 
 /* Up to HU_WORDS_MOST words of 1 to 255 bytes; they must outlive *out. */

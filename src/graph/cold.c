@@ -42,7 +42,7 @@ bool hu_cold_loads_code(hu_str name)
                                         "clBuildProgram", "clCompileProgram",    "clLinkProgram"};
 
     for (size_t i = 0; i < HU_COUNT(calls); i++)
-        if (hu_str_starts(name, hu_str_of(calls[i])))
+        if (hu_str_starts_with(name, calls[i]))
             return true;
     return false;
 }
@@ -208,7 +208,7 @@ static bool is_set_up(hu_str name)
                                          "aten::convolution_backward"};
 
     for (size_t i = 0; i < HU_COUNT(starts); i++)
-        if (hu_str_starts(name, hu_str_of(starts[i])))
+        if (hu_str_starts_with(name, starts[i]))
             return true;
     return false;
 }

@@ -34,14 +34,14 @@ static uint8_t label_of(uint8_t flags, hu_str name)
     if (flags & HU_NAME_DATA_LOADER)
         in |= HU_IN_DATA;
     for (size_t i = 0; i < HU_COUNT(loader_frames); i++)
-        if (hu_str_has(name, hu_str_of(loader_frames[i])) && hu_str_ends(name, HU_STR(": __next__")))
+        if (hu_str_ends(name, HU_STR(": __next__")) && hu_str_has(name, hu_str_of(loader_frames[i])))
             in |= HU_IN_DATA;
     if (flags & HU_NAME_GC)
         in |= HU_IN_GC;
     if (hu_names_writes_files(name))
         in |= HU_IN_IO;
     for (size_t i = 0; i < HU_COUNT(compile_frames); i++)
-        if (hu_str_has(name, hu_str_of(compile_frames[i].part)) && hu_str_ends(name, hu_str_of(compile_frames[i].end)))
+        if (hu_str_ends(name, hu_str_of(compile_frames[i].end)) && hu_str_has(name, hu_str_of(compile_frames[i].part)))
             in |= HU_IN_COMPILE;
     if (hu_str_starts(name, HU_STR("ncclCommInit")) || hu_str_starts(name, HU_STR("ncclCommSplit")))
         in |= HU_IN_COMPILE; /* NCCL's own ranges */

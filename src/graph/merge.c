@@ -99,7 +99,7 @@ static uint8_t name_of(hu_building *b, uint32_t name)
         return b->name_merges[name];
     b->name_merges[name] = hu_edit_is_small_name(text) ? NAME_KNOWN | NAME_MOVES : NAME_KNOWN;
     for (size_t i = 0; i < HU_COUNT(linked); i++)
-        if (hu_str_starts(text, hu_str_of(linked[i])))
+        if (hu_str_starts_with(text, linked[i]))
             b->name_merges[name] |= NAME_LINKS;
     return b->name_merges[name];
 }

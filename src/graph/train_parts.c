@@ -38,7 +38,7 @@ typedef struct {
 static bool starts_with_any(hu_str name, const char *const *parts, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        if (hu_str_starts(name, hu_str_of(parts[k])))
+        if (hu_str_starts_with(name, parts[k]))
             return true;
     return false;
 }

@@ -185,7 +185,7 @@ static bool is_device_row(hu_str process, int64_t *device)
         size_t  at = strlen(kinds[i]);
         int64_t number = 0;
 
-        if (!hu_str_starts(name, hu_str_of(kinds[i])))
+        if (!hu_str_starts_with(name, kinds[i]))
             continue;
         at += at < name.n && name.p[at] == ' ';
         for (; at < name.n && name.p[at] >= '0' && name.p[at] <= '9' && number < 100000; at++)

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/short_name.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "testing.h"
 
 static uint32_t seed = 3;
@@ -271,6 +272,63 @@ static void names_of_kernels_keep_what_tells_them_apart(void **state)
     assert_true(hu_str_equal((hu_str){text, n}, HU_STR("ampere_sg…")));
 }
 
+/* Texts of few letters have most false starts; a text ends at any byte of a word. */
+static size_t make_text(char *out, size_t most)
+{
+    const size_t n = next_random((uint32_t)most + 1);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)('a' + next_random(2));
+    return n;
+}
+
+static void parts_are_found_as_memmem_finds_them(void **state)
+{
+    char          text[200], part[6];
+    const hu_str *none = &(hu_str){0};
+
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        const hu_str s = {text, make_text(text, sizeof text)}, p = {part, make_text(part, sizeof part)};
+
+        assert_int_equal(hu_str_has(s, p), p.n == 0 || (s.n && memmem(s.p, s.n, p.p, p.n)));
+        assert_int_equal(hu_str_starts(s, p), p.n <= s.n && memcmp(s.p, p.p, p.n) == 0);
+    }
+    assert_true(hu_str_has(*none, HU_STR("")));
+    assert_false(hu_str_has(*none, HU_STR("a")));
+    assert_true(hu_str_starts_with(HU_STR("abc"), "ab") && hu_str_starts_with(HU_STR("ab"), "ab"));
+    assert_false(hu_str_starts_with(HU_STR("a"), "ab") || hu_str_starts_with(HU_STR("bab"), "ab"));
+    assert_true(hu_str_starts_with(*none, ""));
+}
+
+static void the_first_word_of_a_list_is_found_wherever_it_stands(void **state)
+{
+    enum { WORDS = 40, LONGEST = 7, TEXT = 24 };
+    char        bytes[WORDS][LONGEST + 1], text[TEXT];
+    const char *words[WORDS];
+    hu_words    finder;
+
+    (void)state;
+    for (int round = 0; round < 4000; round++) {
+        const size_t n_words = 1 + next_random(WORDS);
+        hu_str       s = {text, make_text(text, sizeof text)};
+        int          first = -1;
+
+        for (size_t i = 0; i < n_words; i++) {
+            const size_t n = make_text(bytes[i], LONGEST - 1) + 1;
+
+            bytes[i][n - 1] = (char)('a' + next_random(2));
+            bytes[i][n] = '\0';
+            bytes[i][0] = next_random(3) ? 'c' : bytes[i][0]; /* most do not occur */
+            words[i] = bytes[i];
+        }
+        for (size_t i = 0; i < n_words && first < 0; i++)
+            first = s.n && memmem(s.p, s.n, words[i], strlen(words[i])) ? (int)i : -1;
+        hu_words_init(&finder, words, n_words);
+        assert_int_equal(hu_words_find(&finder, s), first);
+    }
+}
+
 static void a_report_larger_than_the_buffer_arrives_whole(void **state)
 {
     char      path[] = "/tmp/holdup-out-XXXXXX";
@@ -322,6 +380,8 @@ int main(void)
         cmocka_unit_test(quantiles_reach_both_ends), cmocka_unit_test(json_text_is_unescaped_only_in_strings),
         cmocka_unit_test(counts_and_shares_are_short), cmocka_unit_test(no_name_leaves_its_column),
         cmocka_unit_test(names_of_kernels_keep_what_tells_them_apart),
+        cmocka_unit_test(parts_are_found_as_memmem_finds_them),
+        cmocka_unit_test(the_first_word_of_a_list_is_found_wherever_it_stands),
         cmocka_unit_test(a_report_larger_than_the_buffer_arrives_whole),
         cmocka_unit_test(a_closed_descriptor_is_an_error_at_close),
     };
