@@ -581,6 +581,16 @@ class Files(unittest.TestCase):
         os.mkfifo(self.folder / "pipe")
         return self.folder / "pipe"
 
+    def test_invented_gpus_ask_no_library(self) -> None:
+        """What is shown would look as if it came from there; --demo=list shows nothing and is wrong with them, too."""
+        for option, value in (("--dcgm", None), ("--dcgm", "127.0.0.1:1"), ("--nvml", "/dev/null")):
+            given = [option if value is None else f"{option}={value}"]
+            for words in (["--once", "--demo"], ["--demo=throttled"], ["--demo=list"]):
+                for arguments in ([*words, *given], [*given, *words]):
+                    status, out, err = run("monitor", *arguments)
+                    self.assertEqual((status, out), (2, b""), err)
+                    self.assertIn(f"--demo and {option} cannot be used together", err)
+
     def test_what_cannot_be_written_is_said_before_anything_runs(self) -> None:
         for arguments, words in ((["--textfile", self.folder / "none"], "no such folder"),
                                  (["--jsonl", self.folder / "none/x"], "No such file or directory"),

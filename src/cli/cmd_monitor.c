@@ -319,8 +319,9 @@ static int run(hu_cli_call *call)
 }
 
 static const hu_option_help closer[] = {{"json", "with --once: write lines of JSON, as --jsonl does"}, {NULL, NULL}};
-static const hu_option_pair excludes[] = {{"once", "listen"},     {"once", "textfile"},   {"once", "jsonl"},
-                                          {"once", "web-config"}, {"once", "job-socket"}, {NULL, NULL}};
+static const hu_option_pair excludes[] = {
+    {"once", "listen"},     {"once", "textfile"}, {"once", "jsonl"}, {"once", "web-config"},
+    {"once", "job-socket"}, {"demo", "dcgm"},     {"demo", "nvml"},  {NULL, NULL}};
 static const hu_option_pair requires[] = {{"json", "once"}, {"jsonl-size", "jsonl"}, {NULL, NULL}};
 
 const hu_command hu_command_monitor = {
