@@ -25,6 +25,7 @@ from typing import Any
 from tests.monitor import exposition
 from tests.monitor.run import stop
 from tests.program import EXE, NOBODY, ROOT, for_nobody, skip_loudly
+from tests.test_monitor_nvidia import Case, of
 
 LOOK = pathlib.Path(EXE).parent / "tests/monitor/jobs_look"
 ROW = re.compile(r'(\w+)\{(.*)\} (\S+)')
@@ -319,6 +320,59 @@ class Processes(Tree):
         self.assertIn('scheduler="",job_id="",step_id="",user="root",account=""', said[True])
         self.assertIn('state="unknown",reason="no group names the job, and the environment of its process cannot be read', said[True])
         self.assertIn("environments of processes cannot be read", said[True])
+
+
+class Mps(Tree, Case):
+    """From the driver's lists to the page: the driver lists the server of MPS with what computes, and those that it computes for apart."""
+
+    def setUp(self) -> None:
+        Case.setUp(self)
+        self.put("etc/passwd", "root:x:0:0::/root:/bin/sh\nada:x:1001:1001::/home/ada:/bin/sh\n")
+
+    def pod(self, pid: int, name: str, uid: str, container: str) -> None:
+        self.process(pid, f"0::/kubepods/pod{uid}/{container}\n", uid=0)
+        self.put(f"var/log/containers/{name}_team-a_worker-{container}.log", "")
+
+    def jobs(self, scenario: str) -> dict[tuple[str, str, str], float]:
+        """Processes by GPU, scheduler and job."""
+        self.series = self.once(scenario)
+        return {(l["uuid"], l["scheduler"], l.get("job_id", "")): v
+                for (n, labels), v in self.series.items() if n == "holdup_job_gpu_processes" for l in (dict(labels),)}
+
+    def test_clients_of_two_pods(self) -> None:
+        for pid, name, uid, digit in ((100, "train-0", POD, "a"), (101, "train-0", POD, "a"), (102, "serve-0", POD[:-1] + "6", "b")):
+            self.pod(pid, name, uid, digit * 64)
+        self.assertEqual(self.jobs("gpus 2\nserved 0 3 100\nused 100 40\nused 101 20\nused 102 10\n"), {("GPU-0", "kubernetes", "team-a/train-0"): 2, ("GPU-0", "kubernetes", "team-a/serve-0"): 1})
+        self.assertEqual({(dict(l)["k8s_pod"], dict(l)["pod_uid"]) for (n, l) in self.series if n == "holdup_job_info"},
+                         {("train-0", POD), ("serve-0", POD[:-1] + "6")})
+        self.assertEqual(of(self.series, "holdup_gpu_processes", uuid="GPU-0"), [3])
+        self.assertEqual(of(self.series, "holdup_gpu_attribution_info", uuid="GPU-0", state="known"), [1])
+        for pod_name, ratio in (("train-0", 0.6), ("serve-0", 0.1)):
+            (found,) = of(self.series, "holdup_job_gpu_utilization_ratio", job_id=f"team-a/{pod_name}")
+            self.assertAlmostEqual(found, ratio, 9)
+
+    def test_clients_of_jobs_and_a_server_of_the_node(self) -> None:
+        self.process(90, "0::/system.slice/nvidia-mps.service\n", uid=0)
+        for pid, job in ((100, "42"), (101, "43")):
+            self.process(pid, f"0::/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0\n", **{**SLURM, "SLURM_JOB_ID": job})
+        self.assertEqual(self.jobs("processes 0 1 90\nserved 0 2 100\n"), {("GPU-0", "none", ""): 1, ("GPU-0", "slurm", "42"): 1, ("GPU-0", "slurm", "43"): 1})
+        self.assertEqual(of(self.series, "holdup_gpu_processes"), [3])
+
+    def test_a_server_that_a_job_started_is_the_jobs(self) -> None:
+        """It and a client are listed twice here, and are still one process each."""
+        for pid in (90, 91, 92):
+            self.process(pid, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        self.assertEqual(self.jobs("processes 0 2 90\nserved 0 3 90\n"), {("GPU-0", "slurm", "42"): 3})
+        self.assertEqual(of(self.series, "holdup_gpu_processes"), [3])
+        self.assertEqual(of(self.series, "holdup_gpu_attribution_info", state="known"), [1])
+
+    def test_a_list_that_fails(self) -> None:
+        """Those that compute without the server are still known."""
+        for pid in (90, 91):
+            self.process(pid, "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n", **SLURM)
+        for code in (3, 13, 999):
+            found = self.jobs(f"processes 0 1 90\nserved 0 1 91\ncode nvmlDeviceGetMPSComputeRunningProcesses_v3 {code}\n")
+            self.assertEqual(found, {("GPU-0", "slurm", "42"): 1}, code)
 
 
 class Allocations(Tree):

@@ -15,6 +15,7 @@
  *   gpm GI ID VALUE                     a performance metric; GI -1: of the whole GPU
  *   part GPU GI CI UUID PROFILE         a MIG device, which makes its GPU a divided one
  *   processes GPU N FIRST               numbers of processes that compute, from FIRST on
+ *   served GPU N FIRST                  the same of processes that an MPS server computes for; not of -DOLD
  *   used PID PERCENT                    a process's use of GPU 0
  *   xid GPU NUMBER TIMES                events, once for each time that the file changes
  *   setup 1                             how GPUs are set up, too (ECC, NVLinks, ...): without it, that is not supported
@@ -535,19 +536,16 @@ struct process {
 };
 
 /* One more than asked for has come when there was no room: the next question is too short too. */
-#ifdef OLD
-int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *n, struct process *out)
-#else
-int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *out)
-#endif
+static int list(const char *word, void *d, unsigned *n, struct process *out)
 {
     unsigned        count = 0, first = 0;
     static unsigned grown;
+    char            name[16];
     int             device;
 
-    OF_GPU(d);
     for (int i = 0; i < n_lines; i++)
-        if (sscanf(lines[i], "processes %d %u %u", &device, &count, &first) == 3 && device == index_of(d))
+        if (sscanf(lines[i], "%15s %d %u %u", name, &device, &count, &first) == 4 && strcmp(name, word) == 0 &&
+            device == index_of(d))
             break;
         else
             count = 0;
@@ -561,6 +559,26 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process
     *n = count;
     return OK;
 }
+
+#ifdef OLD
+int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *n, struct process *out)
+{
+    OF_GPU(d);
+    return list("processes", d, n, out);
+}
+#else
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *out)
+{
+    OF_GPU(d);
+    return list("processes", d, n, out);
+}
+
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void *d, unsigned *n, struct process *out)
+{
+    OF_GPU(d);
+    return list("served", d, n, out);
+}
+#endif
 
 #define ALL_LINKS 0xffffffffu
 
