@@ -49,7 +49,19 @@ class Exam(unittest.TestCase):
     def test_each_check_is_examined(self) -> None:
         wrong = {c.check for c in CASES if c.verdicts}
         self.assertEqual(set(self.checks) - wrong - set(ELSEWHERE), set(), "checks without a row in tests/doctor/cases.py")
-        self.assertEqual(wrong - set(self.checks), set(), "rows of checks that there are not")
+        self.assertEqual({c.check for c in CASES} - set(self.checks), set(), "rows of checks that there are not")
+
+    def test_each_check_has_a_right_twin(self) -> None:
+        """An input near to a wrong one that the check looked at and found well: "does not apply" is no examination."""
+        verdicts: dict[str, set[str]] = {check: set() for check in self.checks if check not in ELSEWHERE}
+        for case in (c for c in CASES if not c.verdicts and c.check in verdicts):
+            root = self.roots[case.base]
+            root.change(case.changes)
+            try:
+                verdicts[case.check].add(self.answer(root, case)["verdict"])
+            finally:
+                root.restore(case.changes)
+        self.assertEqual({check: found for check, found in verdicts.items() if "ok" not in found}, {}, "checks without a right() in tests/doctor/cases.py that says ok")
 
     def test_healthy_nodes(self) -> None:
         for name, root in self.roots.items():

@@ -3,7 +3,7 @@
 
 A row changes one thing of a healthy node (nodes.py).  Verdicts are those of an engineer who reads the file; most were written down
 before the check was seen to answer, some were lowered because its reason was good.  Two where either is right.  A row without verdicts
-is a decoy: nothing may be said of it.
+is the right twin of what is wrong: nothing may be said of it.  Each check has one on which it looks and says "ok".
 """
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ right("cpu-affinity", "a rank of the other socket", {"fact:cpus.allowed": "16-19
 right("cpu-affinity", "its GPU by UUID", {"fact:cpus.allowed": "16-19", "variable:CUDA_VISIBLE_DEVICES": "GPU-00000005-1111-2222-3333-444444444444"}, base="slurm")
 right("cpu-affinity", "all CPUs", {"fact:cpus.allowed": "0-31"}, base="slurm")
 wrong("numa-balancing", "on", W, {"proc/sys/kernel/numa_balancing": 1}, says="1")
+right("numa-balancing", "a kernel without it", {"proc/sys/kernel/numa_balancing": None})
 right("numa-balancing", "on with one node", {"proc/sys/kernel/numa_balancing": 1, f"{NODE}/online": 0, f"{NODE}/has_memory": 0, f"{NODE}/possible": 0, f"{NODE}/node1/": None})
 wrong("cpu-governor", "powersave of acpi-cpufreq", W, {**each_cpu("cpufreq/scaling_governor", "powersave"), **each_cpu("cpufreq/scaling_driver", "acpi-cpufreq"),
                                                        **each_cpu("cpufreq/energy_performance_preference", None)}, says="powersave")
@@ -146,6 +147,7 @@ wrong("space", "no room where the job runs", F, {"fact:filesystem:/scratch/run":
 wrong("space", "no inodes", F, {"fact:filesystem:/scratch/run": filesystem(EXT4, 7000 * GIB, free_inodes=0.0), "fact:filesystem:/scratch": filesystem(EXT4, 7000 * GIB, free_inodes=0.0)}, says="inode")
 wrong("space", "/tmp is full", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, 0.0)}, says="/tmp")
 wrong("filesystem", "temporary files on a read-only disk", FW, {"fact:filesystem:/tmp": filesystem(EXT4, 100 * GIB, flags=0x1001)}, says="/tmp")
+right("filesystem", "temporary files on a disk of the node", {"variable:TMPDIR": "/scratch/run"})
 right("space", "data that are read-only", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, flags=0x1001), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, flags=0x1001)})
 right("space", "a tenth of 7 TB", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, 0.1), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, 0.1)})
 right("space", "a file system that does not count inodes", {"fact:filesystem:/scratch/run": filesystem(XFS, 7000 * GIB, inodes=0), "fact:filesystem:/scratch": filesystem(XFS, 7000 * GIB, inodes=0)})
@@ -184,6 +186,7 @@ def port(i: int, name: str, content: Any) -> dict[str, Any]:
 wrong("ib-port", "a cable is out", F, {**port(3, "state", "1: DOWN"), **port(3, "phys_state", "2: Polling")}, says="mlx5_3")
 wrong("ib-port", "no subnet manager", F, port(0, "state", "2: INIT"), says="mlx5_0")
 wrong("ib-port", "half the lanes", W, port(5, "rate", "200 Gb/sec (2X NDR)"), says="mlx5_5")
+right("ib-port", "all cards are of the slower kind", {k: v for i in range(8) for k, v in port(i, "rate", "200 Gb/sec (4X HDR)").items()})
 wrong("ib-errors", "symbols", W, port(2, "counters/symbol_error", 4000000), says="mlx5_2")
 wrong("ib-errors", "the link fell down often", W, port(2, "counters/link_downed", 200), says="link_downed")
 right("ib-errors", "once, as at the start", port(2, "counters/link_downed", 1))
@@ -216,8 +219,11 @@ wrong("memlock", "64 KiB in a shell, which is no job", N, {"fact:limit.memlock":
 right("memlock", "8 MiB without InfiniBand", {"fact:limit.memlock": "8388608 8388608"}, base="cpu")
 right("memlock", "64 GiB", {"fact:limit.memlock": "68719476736 68719476736"})
 wrong("perf", "nobody may", N, {"proc/sys/kernel/perf_event_paranoid": 4}, says="4")
+right("perf", "as the kernel comes", {"proc/sys/kernel/perf_event_paranoid": 2})
 wrong("ptrace", "nobody may", N, {"proc/sys/kernel/yama/ptrace_scope": 3}, says="3")
+right("ptrace", "children only", {"proc/sys/kernel/yama/ptrace_scope": 1})
 wrong("gpu-counters", "administrators only", N, {"proc/driver/nvidia/params": "RmProfilingAdminOnly: 1"}, says="RmProfilingAdminOnly")
+right("gpu-counters", "users, too, and another parameter is 1", {"proc/driver/nvidia/params": "RmLogonRC: 1\nRmProfilingAdminOnly: 0\nEnableResizableBar: 1"})
 
 
 
@@ -235,6 +241,7 @@ wrong("gpu-driver", "no driver", F, NO_DRIVER)
 wrong("gpu-driver", "nouveau", F, {**NO_DRIVER, "sys/module/nouveau/refcnt": 1, **{f"sys/devices/{gpu_place(i)}/driver": Link("../../../../../../bus/pci/drivers/nouveau") for i in range(8)}},
       says="nouveau")
 right("gpu-driver", "given to virtual machines", {**NO_DRIVER, **{f"sys/devices/{gpu_place(i)}/driver": Link("../../../../../../bus/pci/drivers/vfio-pci") for i in range(8)}})
+right("gpu-driver", "one of eight is given to a virtual machine", {f"sys/devices/{gpu_place(7)}/driver": Link("../../../../../../bus/pci/drivers/vfio-pci")})
 wrong("driver-libraries", "updated and not restarted", F, {**NO_NVML, "fact:nvml": 18, "usr/lib/x86_64-linux-gnu/libcuda.so.1": Link("libcuda.so.580.65.06"),
       "usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06": "",
                                                            "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": Link("libnvidia-ml.so.580.65.06"), "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.65.06": ""})
@@ -262,10 +269,12 @@ wrong("cuda-driver", "a newer minor version, which runs", ("ok", "note"), build(
 right("cuda-driver", "an older one", build("2.5.1+cu121", "12.1"))
 right("cuda-driver", "an older one of CUDA 11", build("2.1.0+cu118", "11.8"))
 right("cuda-driver", "a new driver", driver("580.95.05", 13000))
+right("driver-libraries", "updated and restarted", driver("580.95.05", 13000))
 wrong("gpu-devices", "the container's group lost them", FW, {f"fact:device:/dev/nvidia{i}": f"c 195:{i} 666 0:0 --" for i in range(8)}, base="docker", says="/dev/nvidia")
 wrong("gpu-devices", "closed to users", FW, {"fact:device:/dev/nvidiactl": "c 195:255 600 0:0 --"}, says="nvidiactl")
 wrong("gpu-devices", "no nvidia-uvm, which the first program makes", N, {"fact:device:/dev/nvidia-uvm": "absent"}, says="nvidia-uvm")
 wrong("gpu-devices", "no nvidia-uvm in a container", ("failure", "warning", "note"), {"fact:device:/dev/nvidia-uvm": "absent"}, base="docker", says="nvidia-uvm")
+right("gpu-devices", "closed to all but a group that the user is in", {f"fact:device:/dev/nvidia{i}": f"c 195:{i} 660 0:44 rw" for i in range(8)})
 
 # -- GPUs ---------------------------------------------------------------------------------------------------------------------------------------------------
 LOST = {f"fact:gpu.7.{name}": None for name in (*GPU, "bus", "name", "uuid", "minor", "peer")}
@@ -276,6 +285,7 @@ right("gpu-count", "a container has four of eight", {
     **{f"dev/nvidia{i}": None for i in range(4, 8)}, **{f"proc/driver/nvidia/gpus/0000:{PAIRS[i][2]:02x}:00.0/": None for i in range(4, 8)}}, base="docker")
 wrong("gpu-recovery", "it asks for a reset", F, gpus(2, recovery=1), says="2")
 wrong("gpu-recovery", "it asks for a reboot", F, gpus(2, recovery=2), says="2")
+right("gpu-recovery", "one does not say, as those of before", gpus(2, recovery=None))
 LOG = "6,902,1200000,-;nvidia-uvm: Loaded the UVM driver\n3,950,863900000000,-;NVRM: Xid (PCI:0000:3b:00): {}"  # 100 seconds ago
 OFF_THE_BUS = {"dev/kmsg": LOG.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")}
 wrong("gpu-xid", "off the bus", F, {**OFF_THE_BUS, **gpus(1, recovery=2)}, says="79")
@@ -286,6 +296,8 @@ wrong("gpu-xid", "a double bit error", FW,
 wrong("gpu-xid", "a program read where it may not", WN, {"dev/kmsg": LOG.format("31, pid=4711, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS")}, says="31")
 wrong("gpu-xid", "off the bus nine days ago, and there again", N, {"dev/kmsg": LOG.replace("863900", "86400").format("79, pid=0, name=x, GPU has fallen off the bus.")}, says="79")
 wrong("gpu-xid", "the log is closed to users", ("not checked",), {"denied": ["/dev/kmsg"]})
+right("gpu-xid", "the driver says other things", {"dev/kmsg": "6,901,1100000,-;NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.124.06\n"
+                                                  "4,950,863900000000,-;NVRM: GPU at PCI:0000:3b:00: GPU-00000001-1111-2222-3333-444444444444"})
 wrong("gpu-ecc", "uncorrectable errors", FW, gpus(4, uncorrected=2), says="2")
 wrong("gpu-ecc", "switched off", WN, gpus(4, ecc=0, ecc_next=0), says="4")
 right("gpu-ecc", "corrected errors", gpus(4, corrected=3))
@@ -293,6 +305,7 @@ right("gpu-ecc", "a card that has none", gpus(ecc=None, ecc_next=None, corrected
 wrong("gpu-rows", "a row waits for a reset", W, gpus(1, rows_pending=1), says="1")
 wrong("gpu-rows", "no spare row", F, gpus(1, rows_failed=1), says="1")
 wrong("gpu-rows", "a page waits for a reset", W, gpus(1, pages_pending=1), says="1")
+right("gpu-rows", "cards that have pages instead of rows, and none waits", gpus(rows_pending=None, rows_failed=None, pages_pending=0))
 wrong("gpu-throttle", "too hot", W, gpus(6, reasons=0x48, use=99, clock=900, celsius=90), says="6")
 wrong("gpu-throttle", "the power supply says brake", W, gpus(6, reasons=0x88, use=99, clock=300), says="6")
 right("gpu-throttle", "idle", gpus(6, reasons=1))
@@ -302,15 +315,20 @@ right("gpu-temperature", "20 are left", gpus(5, margin=20, celsius=67))
 wrong("gpu-power-limit", "500 of 700 W", W, gpus(3, power_limit=500000), says="500")
 right("gpu-power-limit", "more than by default", gpus(power_limit=700000, power_default=650000))
 wrong("gpu-clocks", "held at 1200 MHz", W, gpus(3, chosen_clock=1200), says="1200")
+right("gpu-clocks", "above the default", gpus(chosen_clock=1980, default_clock=1755))
 wrong("gpu-persistence", "off", W, gpus(persistence=0))
+right("gpu-persistence", "on without nvidia-persistenced", {"run/nvidia-persistenced/": None})
 wrong("gpu-bar", "256 MiB", N, gpus(bar=268435456), says="256")
+right("gpu-bar", "16 GiB of a card that has 15", gpus(memory=16106127360, bar=17179869184))
 wrong("gpu-mode", "no program may use it", FW, gpus(2, compute_mode=2), says="2")
 wrong("gpu-mode", "one program may use it", WN, gpus(2, compute_mode=3), says="2")
 wrong("gpu-mode", "divided, with no parts", ("failure", "warning", "note"), gpus(2, mig=1, parts=0), says="2")
 wrong("gpu-mode", "divided into seven", N, gpus(2, mig=1, parts=7), says="2")
+right("gpu-mode", "a folder for MPS in which no server is", {"variable:CUDA_MPS_PIPE_DIRECTORY": "/tmp/mps", "tmp/mps/log": ""})
 PROCESS = {"comm": "python", "cmdline": b"python\0train.py\0", "status": "Name:\tpython\nUid:\t1001\t1001\t1001\t1001", "stat": "5555 (python) R 1 5555 5555 0 -1",
       "cgroup": "0::/user.slice/user-1001.slice"}
 wrong("gpu-processes", "somebody computes on one", WN, {**gpus(2, pid=5555, use=90), **{f"proc/5555/{k}": v for k, v in PROCESS.items()}}, says="5555")
+right("gpu-processes", "a program that uses none", {f"proc/5555/{k}": v for k, v in PROCESS.items()})
 wrong("gpu-profilers", "DCGM", WN, {f"proc/777/{k}": v for k, v in {**PROCESS, "comm": "nv-hostengine", "cmdline": b"/usr/bin/nv-hostengine\0",
       "stat": "777 (nv-hostengine) S 1 777 777 0 -1"}.items()}, says="777")
 right("gpu-profilers", "a program", {f"proc/5555/{k}": v for k, v in PROCESS.items()})
@@ -336,14 +354,20 @@ wrong("pcie-acs", "the rest of the registers is for root", ("not checked",), {f"
 right("pcie-acs", "only sources are checked", switches(config_space(0x01)))
 DMA = {f"sys/kernel/iommu_groups/{bus}/type": "DMA-FQ" for pair in PAIRS for bus in pair[2:4]}
 wrong("iommu", "each transfer is translated", W, {**DMA, "proc/cmdline": "BOOT_IMAGE=/vmlinuz root=/dev/nvme0n1p2 intel_iommu=on"})
+right("iommu", "switched off", {f"sys/devices/{gpu_place(i)}/iommu_group": None for i in range(8)} | {"proc/cmdline": "BOOT_IMAGE=/vmlinuz root=/dev/nvme0n1p2 intel_iommu=off"})
 wrong("peer-access", "the chipset cannot", W, {"fact:gpu.0.peer": [f"{k} {1 if k == 1 else 0}" for k in range(1, 8)], "fact:gpu.1.peer": [f"{k} {1 if k == 0 else 0}" for k in range(8) if k != 1]})
+right("peer-access", "one GPU says nothing of it, all others can", {"fact:gpu.0.peer": None})
 wrong("nvlink", "one of 18 is down", F, gpus(3, links_active=17, link_down=4), says="4")
 wrong("nvlink", "errors", WN, gpus(3, link_recoveries=5000, link_replays=900000), says="3")
 right("nvlink", "cards without it", gpus(links=None, links_active=None, link_down=None, fabric=0))
+right("nvlink", "a few packets that were sent again", gpus(3, link_replays=12))
 wrong("nvswitch", "the fabric manager is not ready", F, gpus(fabric=2))
 wrong("nvswitch", "the fabric has an error", F, gpus(2, fabric=3, fabric_code=999), says="2")
 right("nvswitch", "no fabric", gpus(fabric=0))
+right("nvswitch", "a driver that says nothing of its health", gpus(fabric_health=None))
 wrong("gpu-nic", "cards on one socket only", WN, {k: None for i in range(4) for k in (f"sys/class/infiniband/mlx5_{i}", f"sys/class/net/ib{i}", f"sys/bus/pci/devices/0000:{PAIRS[i][3]:02x}:00.0")})
+right("gpu-nic", "a card for two GPUs", {k: None for i in range(0, 8, 2) for k in
+                                         (f"sys/class/infiniband/mlx5_{i}", f"sys/class/net/ib{i}", f"sys/bus/pci/devices/0000:{PAIRS[i][3]:02x}:00.0")})
 
 # -- variables and libraries --------------------------------------------------------------------------------------------------------------------------------
 for name, value in (("NCCL_P2P_DISABLE", "1"), ("NCCL_IB_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_ALGO", "Ring"), ("NCCL_PROTO", "Simple"), ("NCCL_DEBUG", "TRACE"),
