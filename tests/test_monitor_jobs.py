@@ -51,10 +51,19 @@ class Rows(list):
         return found[0]
 
 
+def look_or_skip(case: unittest.TestCase) -> pathlib.Path:
+    """jobs_look, which `make build` does not make."""
+    if not LOOK.exists():
+        skip_loudly(f"no tests/monitor/jobs_look for {case.id()}: ninja -C {LOOK.parents[2]} tests/monitor/jobs_look")
+        case.skipTest("jobs_look is not built")
+    return LOOK
+
+
 class Source:
     """The source, with GPUs as the test likes."""
 
     def __init__(self, case: unittest.TestCase, *options: Any) -> None:
+        look_or_skip(case)
         self.process = subprocess.Popen([LOOK, *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         case.addCleanup(self.end)
 
@@ -304,7 +313,7 @@ class Processes(Tree):
 
     def test_this_machine_as_root_and_as_nobody(self) -> None:
         """A real process of root: nobody may see its group and its user, not its environment."""
-        folder = for_nobody(self, LOOK)
+        folder = for_nobody(self, look_or_skip(self))
         with subprocess.Popen(["sleep", "600"], env={**SLURM, **SECRETS}) as sleeper:
             try:
                 said = {}
