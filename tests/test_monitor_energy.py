@@ -48,6 +48,41 @@ class Energy(Tree):
         source.say("restart")
         self.assertEqual(self.all_and_idle(source.look()), (2180, 380), "a restart loses nothing")
 
+    def test_waiting_is_an_upper_bound(self) -> None:
+        """Stretches of 1,000 J. What is told at their last look is of them, too; of several shares the largest counts, and what is not told may all be waiting."""
+        self.put("run/holdup/jobs/job.42", "scheduler=slurm\nuser=ada\ngpus=GPU-a\nminors=0\n")
+        source = self.source()
+        for joules in (1000, 2000, 3000):       # known from its second change on
+            rows = self.step(source, {"GPU-a": joules}, 0.9)
+        self.assertEqual(rows.of("job_energy_waited_joules_total"), [], "it has told nothing")
+        before = 1000.0
+        for share, busy, more in ((0.2, 0.9, 1000), (0.2, 0.9, 200), (0.6, 0.9, 600), (0.2, 0.9, 600), (0.2, 0.01, 200), (0.2, 0.01, 0), (-1, 0.9, 1000),
+                                  (0.2, 0.9, 1000), (0, 0.9, 200), (0, 0.9, 0)):
+            joules += 1000
+            source.say("waits", "slurm", "42", share)
+            rows = self.step(source, {"GPU-a": joules}, busy)
+            self.assertAlmostEqual(self.waited(rows) - before, more, 6, (joules, share, busy))
+            before = self.waited(rows)
+        told = rows.one("job_energy_waited_joules_total", job_id="42")
+        self.assertEqual((told["cause"], told["bound"], told["step_id"]), ("data-or-communication", "upper", ""))
+        everything, idle = self.all_and_idle(rows)
+        self.assertEqual(idle, 1000, "what is wasted for sure is not counted as waiting")
+        self.assertLessEqual(told["value"] + idle, everything)
+        source.say("restart")
+        self.assertEqual(self.waited(source.look()), told["value"], "a restart loses nothing")
+
+    @staticmethod
+    def waited(rows: Any) -> float:
+        return sum(r["value"] for r in rows.of("job_energy_waited_joules_total"))
+
+    def test_another_jobs_waiting_is_not_this_ones(self) -> None:
+        self.put("run/holdup/jobs/job.42", "scheduler=slurm\nuser=ada\ngpus=GPU-a\nminors=0\n")
+        source = self.source()
+        source.say("waits", "slurm", "43", 0.5)
+        for joules in (1000, 2000, 3000):
+            rows = self.step(source, {"GPU-a": joules}, 0.9)
+        self.assertEqual(rows.of("job_energy_waited_joules_total"), [])
+
     def test_a_shared_gpu_is_nobodys(self) -> None:
         """Two jobs on one GPU: neither gets what the board used; the one that stays gets what comes after."""
         self.process(100, GROUP.format(42), **SLURM)

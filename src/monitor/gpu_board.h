@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "monitor/job_waits.h"
 #include "monitor/jobs/job_ledger.h"
 
 enum { HU_BOARD_GPUS = 128, HU_BOARD_PIDS = 128, HU_BOARD_TEXT = 96, HU_BOARD_XIDS = 256 };
@@ -59,6 +60,7 @@ typedef struct {
     hu_board_xid     xid[HU_BOARD_XIDS];
     uint64_t         log_next; /* record of the kernel log that was not read yet; 0: none was */
     hu_job_ledger    jobs;     /* of the jobs sampler alone */
+    hu_job_waits     waits;    /* of the live sampler for the jobs sampler */
 } hu_gpu_board;
 
 /* Memory for one that children share, cleared; NULL: there is none. */

@@ -23,6 +23,9 @@
     M(JOB_ENERGY_WASTED, "holdup_job_energy_wasted_joules_total", COUNTER, "joules",                                        \
       "scheduler,job_id,step_id,user,cause",                                                                                \
       "Energy of the job that did nothing for it, at least; cause: allocated-idle (its GPUs were less than 5 % busy).")     \
+    M(JOB_ENERGY_WAITED, "holdup_job_energy_waited_joules_total", COUNTER, "joules",                                        \
+      "scheduler,job_id,step_id,user,cause,bound",                                                                          \
+      "Energy that GPUs of the job used while it waited for data or communication, at most; no part of the wasted energy.") \
     M(ATTRIBUTION, "holdup_gpu_attribution_info", INFO, "", "uuid,gpu,state,reason",                                        \
       "Whether it is known whom the GPU works for: known, none (nobody has it) or unknown, and why.")                       \
     M(CLAIM, "holdup_k8s_claim_info", INFO, "",                                                                             \

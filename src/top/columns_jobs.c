@@ -184,6 +184,16 @@ static hu_top_tone wasted_tone(const void *row)
     return ROW->wasted >= HIGH_FROM ? HU_TONE_WARN : HU_TONE_NORMAL;
 }
 
+static double waited_number(const void *row)
+{
+    return ROW->waited;
+}
+
+static void waited(const void *row, char out[HU_TOP_CELL])
+{
+    hu_top_percent(out, ROW->waited, 0);
+}
+
 static void name(const void *row, char out[HU_TOP_CELL])
 {
     snprintf(out, HU_TOP_CELL, "%s", JOB->name[0] ? JOB->name : "–");
@@ -214,6 +224,8 @@ const hu_top_column hu_top_columns_jobs[] = {
      "the same for a sample, where it counts samples"},
     {"wasted", "WASTED%", 7, false, HU_SHOWN_FOR_GPUS, 0, 7, wasted, wasted_number, wasted_tone,
      "share of its joules in which its GPUs did nothing, at least"},
+    {"waited", "WAITED%", 7, false, HU_SHOWN_FOR_GPUS, 0, 9, waited, waited_number, NULL,
+     "share of it while it waited for data or communication, at most"},
     {"name", "NAME", 12, true, HU_SHOWN, 0, 5, name, NULL, NULL, "its name"},
     {NULL},
 };

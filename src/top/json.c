@@ -129,6 +129,7 @@ static void put_job(hu_json_out *j, const hu_top_job_row *r)
     put_number(j, "joules_per_sample", r->joules_per_sample);
     put_number(j, "energy_joules", job->energy_j);
     put_number(j, "energy_wasted_joules", job->wasted_j);
+    put_number(j, "energy_waited_joules_at_most", job->waited_j);
     put_word(j, "holdup", r->most ? r->most->cause : "");
     hu_json_open(j, "shares", '{');
     for (size_t i = 0; i < job->n_shares; i++)

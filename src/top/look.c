@@ -106,7 +106,7 @@ static hu_top_job *job_of(hu_top_look *l, const char *scheduler, const char *id,
         j = add(l, (void **)&l->jobs, &l->n_jobs, &l->jobs_room, HU_TOP_JOBS_MOST, sizeof *j);
         if (!j)
             return NULL;
-        j->world = j->idle_s = j->ranks_sending = j->ranks_lost = j->energy_j = j->wasted_j = NAN;
+        j->world = j->idle_s = j->ranks_sending = j->ranks_lost = j->energy_j = j->wasted_j = j->waited_j = NAN;
         set_text(j->scheduler, sizeof j->scheduler, scheduler);
         set_text(j->id, sizeof j->id, id);
     }
@@ -361,6 +361,7 @@ static const row rows[] = {
     JOBS("ranks_lost_total", ranks_lost),
     JOBS("energy_joules_total", energy_j),
     JOBS("energy_wasted_joules_total", wasted_j),
+    JOBS("energy_waited_joules_total", waited_j),
     TAKE("holdup_job_process_info", RANK_KEYS ",world,name", take_process_info),
     TAKE("holdup_job_cause_seconds_total", RANK_KEYS ",cause", take_cause),
     RANK("rank_up", up),

@@ -58,7 +58,7 @@ typedef struct {
     char         scheduler[HU_TOP_WORD], id[HU_TOP_TEXT]; /* who it is; a pod's id is its uid */
     char         user[HU_TOP_TEXT], name[HU_TOP_TEXT];
     double       world, idle_s, ranks_sending, ranks_lost;
-    double       energy_j, wasted_j; /* totals of what it alone had */
+    double       energy_j, wasted_j, waited_j; /* totals of what it alone had */
     hu_top_share share[HU_TOP_SHARES_MOST];
     size_t       n_shares;
 } hu_top_job;

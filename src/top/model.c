@@ -226,6 +226,7 @@ static void row_of_job(hu_top_job_row *r, const hu_top_node *n, size_t i, double
     r->joules_per_step = r->watts * r->step_s;
     r->joules_per_sample = r->samples_per_s > 0 ? r->watts / r->samples_per_s : NAN;
     r->wasted = r->job->energy_j > 0 ? r->job->wasted_j / r->job->energy_j : NAN;
+    r->waited = r->job->energy_j > 0 ? r->job->waited_j / r->job->energy_j : NAN;
     for (size_t k = 0; k < r->job->n_shares; k++)
         if (!r->most || is_more(&r->job->share[k], r->most))
             r->most = &r->job->share[k];

@@ -41,6 +41,7 @@ typedef struct {
     double              step_s, samples_per_s, tokens_per_s;
     double              watts, joules_per_step, joules_per_sample; /* of what it alone has on this node */
     double              wasted;                                    /* share of its joules in which it did nothing */
+    double              waited;                                    /* in which it waited for data or others, at most */
 } hu_top_job_row;
 
 typedef struct {

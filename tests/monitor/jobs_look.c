@@ -7,6 +7,7 @@
  *   gpu UUID INDEX MINOR BUSY [PID:BUSY]...       a GPU of the board; one of that uuid is replaced
  *   mig UUID PARENT GI BUSY [PID:BUSY]...         a device of GPU PARENT, which is divided from now on
  *   energy UUID JOULES                            what its energy counter says; 0: nothing
+ *   waits SCHEDULER JOB SHARE                     what the live sampler tells of the job from now on; less than 0: nothing
  *   look SECONDS                                  a look, that long after the last one by the board's clock
  *   stale                                         the board is not written from now on
  *   restart                                       the source is closed and opened, as when its sampler was killed
@@ -18,6 +19,7 @@
 #include <time.h>
 
 #include "base/number.h"
+#include "monitor/jobs/job_owner.h"
 #include "monitor/source.h"
 
 extern const hu_source hu_source_jobs;
@@ -106,6 +108,8 @@ int main(int argc, char **argv)
 {
     hu_source_options how = {.root = "", .period_ns = 1000000000, .board = hu_gpu_board_new()};
     hu_readings       readings = {0};
+    hu_owner          waiter = {0};
+    double            waits = -1;
     bool              is_stale = false;
     char              line[4096];
     void             *state;
@@ -134,6 +138,10 @@ int main(int argc, char **argv)
             set_gpu(word, word[0][0] == 'm');
         } else if (n == 3 && strcmp(word[0], "energy") == 0) {
             find(word[1])->joules = number(word[2]);
+        } else if (n == 4 && strcmp(word[0], "waits") == 0) {
+            snprintf(waiter.scheduler, sizeof waiter.scheduler, "%s", word[1]);
+            snprintf(waiter.job_id, sizeof waiter.job_id, "%s", word[2]);
+            waits = number(word[3]);
         } else if (n == 1 && strcmp(word[0], "stale") == 0) {
             is_stale = true;
         } else if (n == 1 && strcmp(word[0], "restart") == 0) {
@@ -147,6 +155,10 @@ int main(int argc, char **argv)
             if (is_stale)
                 board.at_ns = boot_ns() - INT64_C(60) * 1000000000;
             hu_gpu_board_write(how.board, &board);
+            hu_job_waits_begin(&how.board->waits, hu_gpu_board_now());
+            if (waits >= 0)
+                hu_job_waits_put(&how.board->waits, hu_owner_hash(&waiter), waits);
+            hu_job_waits_end(&how.board->waits);
             hu_readings_clear(&readings);
             if (!hu_source_jobs.sample(state, HU_SAMPLE_FAST, &readings))
                 return 1;

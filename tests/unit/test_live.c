@@ -331,6 +331,24 @@ static void what_is_not_recorded_is_absent_and_not_zero(void **state)
     assert_false(hu_live_shares_of(m, 0).is_known);
 }
 
+static void what_a_job_waits_at_most(void **state)
+{
+    /* the one that waits most may have the GPU that draws most; 5 + 1 of its 10 s */
+    hu_live_member m[] = {member(0, 2, 5 * S, S, 4 * S), member(1, 2, S, S, 7 * S)};
+
+    (void)state;
+    near(hu_live_waits_most(m, 2), .6);
+    m[1].measured &= ~(1u << HU_LIVE_COMMUNICATION); /* what nothing is known of may be that: 2 s, and 1 of other */
+    near(hu_live_waits_most(&m[1], 1), .3);
+    m[1].world = 1; /* with whom should it communicate */
+    near(hu_live_waits_most(&m[1], 1), .2);
+    m[1].measured = 0;
+    near(hu_live_waits_most(&m[1], 1), .3);
+    m[1].window.is_known = false;
+    assert_true(hu_live_waits_most(m, 2) < 0);
+    assert_true(hu_live_waits_most(m, 0) < 0);
+}
+
 /* ---- datagrams --------------------------------------------------------------------------------------------------------- */
 
 static hu_live_verdict read_changed(size_t at, const void *bytes, size_t n)
@@ -428,7 +446,7 @@ static double series(hu_live_table *t, int64_t now_ns, const char *name)
     const char       *at;
     double            value = NAN;
 
-    hu_live_table_put(t, now_ns, start_ns + now_ns, &r);
+    hu_live_table_put(t, now_ns, start_ns + now_ns, NULL, &r);
     text = hu_text_of(&(hu_held){&r, "live"}, 1, &how);
     assert_non_null(text);
     snprintf(line, sizeof line, "\n%s ", name);
@@ -442,6 +460,42 @@ static double series(hu_live_table *t, int64_t now_ns, const char *name)
 
 #define JOB      "scheduler=\"none\",job_id=\"mine\",user=\"ada\""
 #define UP(rank) "holdup_job_rank_up{" JOB ",rank=\"" rank "\"}"
+
+/* What the jobs sampler reads of it: by the number that it has of the job, too. */
+static void who_counts_energy_is_told_what_waits(void **state)
+{
+    static hu_job_waits waits;
+    static hu_job_wait  found[HU_JOB_WAITS];
+    world               w = {0};
+    hu_live_table      *t = hu_live_table_new(false, ask, &w);
+    hu_live_datagram    a = process(10, 0, 2), b = process(11, 1, 2);
+    hu_owner            owner = {.scheduler = "none", .job_id = "mine", .account = "not told"};
+    hu_readings         r = {0};
+    uint32_t            n;
+
+    (void)state;
+    a.measured = b.measured = (1u << HU_LIVE_CAUSE_COUNT) - 1;
+    step(&a, S, HU_LIVE_DATA, S / 4);
+    step(&b, S, HU_LIVE_COMMUNICATION, S / 2);
+    tell(t, 9, 1000, &a, S);
+    tell(t, 9, 1000, &b, S);
+    hu_live_table_put(t, S, start_ns + S, &waits, &r);
+    assert_true(hu_job_waits_read(&waits, 0, found, &n));
+    assert_int_equal(n, 1);
+    assert_true(found[0].job == hu_owner_hash(&owner));
+    near(found[0].share, .5);
+    assert_false(hu_job_waits_read(&waits, S, found, &n)); /* of an old look nothing is known */
+    hu_job_waits_begin(&waits, 2 * S);
+    hu_job_waits_put(&waits, 7, .2); /* two steps of one job */
+    hu_job_waits_put(&waits, 7, .1);
+    assert_false(hu_job_waits_read(&waits, S, found, &n)); /* it is being written */
+    hu_job_waits_end(&waits);
+    assert_true(hu_job_waits_read(&waits, S, found, &n));
+    assert_int_equal(n, 1);
+    near(found[0].share, .2);
+    hu_readings_free(&r);
+    hu_live_table_free(t);
+}
 
 static void ranks_are_up_stopped_lost_and_gone(void **state)
 {
@@ -658,7 +712,9 @@ int main(void)
         cmocka_unit_test(who_sends_often_has_the_same_window),
         cmocka_unit_test(ranks_that_wait_longer_wait_for_a_late_one),
         cmocka_unit_test(what_is_not_recorded_is_absent_and_not_zero),
+        cmocka_unit_test(what_a_job_waits_at_most),
         cmocka_unit_test(nothing_is_believed_that_cannot_be),
+        cmocka_unit_test(who_counts_energy_is_told_what_waits),
         cmocka_unit_test(ranks_are_up_stopped_lost_and_gone),
         cmocka_unit_test(nobody_speaks_for_others),
         cmocka_unit_test(helpers_of_a_rank_say_nothing),

@@ -35,6 +35,7 @@ static hu_top_look *look_at(double at_s, double joules, double steps)
     put(l, "holdup_job_energy_joules_total", .75 * joules, job); /* of GPUs, of processors */
     put(l, "holdup_job_energy_joules_total", .25 * joules, job);
     put(l, "holdup_job_energy_wasted_joules_total", .1 * joules, job);
+    put(l, "holdup_job_energy_waited_joules_total", .3 * joules, job);
     return l;
 }
 
@@ -69,6 +70,7 @@ static void test_power(void **state)
         assert_near(row->joules_per_step, WATTS * STEP_S, 1e-6);
         assert_near(row->joules_per_sample, WATTS * STEP_S / 16, 1e-6);
         assert_near(row->wasted, .1, 1e-9);
+        assert_near(row->waited, .3, 1e-9);
     }
     hu_top_model_free(&m);
 }
@@ -100,7 +102,8 @@ static void test_not_known(void **state)
     assert_true(hu_top_model_init(&m, 1));
     for (s = 0; s < 50; s++) {
         row = take(&m, look_at(1000 + s, NAN, floor(s / STEP_S)));
-        assert_true(isnan(row->watts) && isnan(row->joules_per_step) && isnan(row->wasted) && isnan(row->job->energy_j));
+        assert_true(isnan(row->watts) && isnan(row->joules_per_step) && isnan(row->wasted) && isnan(row->waited) &&
+                    isnan(row->job->energy_j));
     }
     for (; s < 80; s++)
         row = take(&m, look_at(1000 + s, counter_at(s), floor(s / STEP_S)));

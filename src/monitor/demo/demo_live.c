@@ -292,7 +292,7 @@ static bool demo_live_sample(void *state, hu_sample_group group, hu_readings *ou
         return true;
     tell_all(l, (double)(now_ns - l->boot_ns) / 1e9);
     hu_live_table_look(l->table, now_ns);
-    hu_live_table_put(l->table, now_ns, l->real_ns + (now_ns - l->boot_ns), out);
+    hu_live_table_put(l->table, now_ns, l->real_ns + (now_ns - l->boot_ns), NULL, out);
     return true;
 }
 

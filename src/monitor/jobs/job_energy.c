@@ -44,14 +44,20 @@ void hu_job_energy_take(hu_job_ledger *l, hu_ledger_row *row, const hu_energy_lo
     }
     sum->seen_ns = look->now_ns;
     sum->has_gpu = true;
+    sum->has_waited |= look->waits >= 0;
     row->busy_ns += look->is_idle ? 0 : look->step_ns;
+    row->waits = look->waits < 0 ? 1 : look->waits > row->waits ? look->waits : row->waits;
     if (look->joules > row->joules && row->has_change) {
         sum->all += look->joules - row->joules;
-        sum->idle += row->busy_ns == 0 ? look->joules - row->joules : 0;
+        if (row->busy_ns == 0)
+            sum->idle += look->joules - row->joules;
+        else
+            sum->waited += row->waits * (look->joules - row->joules);
     }
     if (look->joules != row->joules) {
         row->has_change = row->joules > 0 && look->joules > row->joules; /* less: the driver was loaded anew */
         row->busy_ns = 0;
+        row->waits = 0;
         row->joules = look->joules;
     }
 }

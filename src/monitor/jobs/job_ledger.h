@@ -21,14 +21,15 @@ typedef struct {
     double   joules;      /* of the GPU's counter at its last change, of job_energy.c as what follows; 0: not known */
     bool     has_change;  /* the job had it then, alone */
     int64_t  busy_ns;     /* since that change, in which it is not known to have been idle */
+    double   waits;       /* the largest share of waiting since that change; 1 where it was not told */
 } hu_ledger_row;
 
 /* Energy of the GPUs that a job has on this node, and of its processors. */
 typedef struct {
     uint64_t job;
     int64_t  seen_ns; /* CLOCK_BOOTTIME of the last look at one that tells; 0: a free row */
-    double   all, idle, cpu;
-    bool     has_gpu, has_cpu;
+    double   all, idle, waited, cpu;
+    bool     has_gpu, has_waited, has_cpu; /* waited: it has told how much it waits */
 } hu_ledger_joules;
 
 typedef struct {

@@ -2,7 +2,10 @@
  * job_owner.c - what is known of one job, put together from several who know a part. */
 #include "monitor/jobs/job_owner.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/hash.h"
 
 enum { SEVERAL = 0x01 }; /* first byte of a text on which processes disagree: no text that is taken has it */
 
@@ -21,6 +24,14 @@ void hu_owner_text(char *to, size_t room, hu_str from)
 bool hu_owner_has_job(const hu_owner *o)
 {
     return o->job_id[0] != '\0';
+}
+
+uint64_t hu_owner_hash(const hu_owner *o)
+{
+    char      text[sizeof o->scheduler + sizeof o->job_id + sizeof o->user];
+    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id, hu_owner_has_job(o) ? "" : o->user);
+
+    return hu_hash_bytes(text, (size_t)n);
 }
 
 bool hu_owner_same(const hu_owner *a, const hu_owner *b)

@@ -7,6 +7,7 @@
 #define HU_MONITOR_JOBS_JOB_OWNER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -32,6 +33,9 @@ void hu_owner_text(char *to, size_t room, hu_str from);
 
 /* Does a scheduler or a container name the job?  Else a user's processes are one. */
 bool hu_owner_has_job(const hu_owner *o);
+
+/* The same number for the same job: of its scheduler and id, or of the user whose processes are one. */
+uint64_t hu_owner_hash(const hu_owner *o);
 
 /* Are they one job?  A job whose scheduler is not known is the one of that number. */
 bool hu_owner_same(const hu_owner *a, const hu_owner *b);

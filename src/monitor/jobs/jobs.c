@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/rapl.h"
 #include "monitor/files.h"
 #include "monitor/jobs/job_energy.h"
@@ -55,6 +54,8 @@ typedef struct {
     uint64_t                 host_job;    /* SLURM's only job then; 0: there was another number of them */
     size_t                   n_told;      /* jobs whose energy was told in this look */
     uint64_t                 told[HU_LEDGER_JOBS];
+    uint32_t                 n_waits; /* jobs that tell how much of their step time they wait, in this look */
+    hu_job_wait              waits[HU_JOB_WAITS];
 } jobs;
 
 static void jobs_close(void *state)
@@ -206,20 +207,12 @@ static int idleness(const jobs *j, const holder *h, double busy)
     return own < 0 ? -1 : own < IDLE_BELOW;
 }
 
-static uint64_t hash_of(const hu_owner *o)
-{
-    char      text[sizeof o->scheduler + sizeof o->job_id + sizeof o->user];
-    const int n = snprintf(text, sizeof text, "%s %s %s", o->scheduler, o->job_id, hu_owner_has_job(o) ? "" : o->user);
-
-    return hu_hash_bytes(text, (size_t)n);
-}
-
 static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const char *gpu, const holder *h, double busy,
                      int64_t step_ns)
 {
     const hu_owner *o = &h->owner;
     const int       idle = idleness(j, h, busy);
-    hu_ledger_row  *row = hu_ledger_find(&j->options->board->jobs, g->uuid, hash_of(o), j->board.at_ns);
+    hu_ledger_row  *row = hu_ledger_find(&j->options->board->jobs, g->uuid, hu_owner_hash(o), j->board.at_ns);
 
     if (!row)
         return true;
@@ -235,7 +228,7 @@ static bool put_idle(jobs *j, hu_readings *out, const hu_board_gpu *g, const cha
 /* Of a job once a look, however many GPUs it has: what all looks before this one have added. */
 static void put_energy(jobs *j, hu_readings *out, const hu_owner *o)
 {
-    const uint64_t          job = hash_of(o);
+    const uint64_t          job = hu_owner_hash(o);
     const hu_ledger_joules *e = hu_job_energy_find(&j->options->board->jobs, job);
     bool                    is_told = !e || j->n_told == HU_LEDGER_JOBS;
 
@@ -250,6 +243,9 @@ static void put_energy(jobs *j, hu_readings *out, const hu_owner *o)
         return;
     hu_put(out, HU_METRIC_JOB_ENERGY, e->all, o->scheduler, o->job_id, "", o->user, "gpu");
     hu_put(out, HU_METRIC_JOB_ENERGY_WASTED, e->idle, o->scheduler, o->job_id, "", o->user, "allocated-idle");
+    if (e->has_waited)
+        hu_put(out, HU_METRIC_JOB_ENERGY_WAITED, e->waited, o->scheduler, o->job_id, "", o->user, "data-or-communication",
+               "upper");
 }
 
 /* The only job of SLURM on this node; 0: there are none or several, or some may not be seen. */
@@ -295,19 +291,29 @@ static void take_host_energy(jobs *j)
     if (!only || only != before || !(last > 0) || !(joules >= last))
         return;
     snprintf(o.job_id, sizeof o.job_id, "%" PRIu64, only);
-    hu_job_energy_take_cpu(&j->options->board->jobs, hash_of(&o), joules - last, j->board.at_ns);
+    hu_job_energy_take_cpu(&j->options->board->jobs, hu_owner_hash(&o), joules - last, j->board.at_ns);
+}
+
+/* Less than 0: it does not tell. */
+static double waiting_share(const jobs *j, uint64_t job)
+{
+    for (uint32_t i = 0; i < j->n_waits; i++)
+        if (j->waits[i].job == job)
+            return j->waits[i].share;
+    return -1;
 }
 
 /* A part of a GPU, and one that is divided, has no counter of its own. */
 static void take_energy(jobs *j, const hu_board_gpu *g, const holder *h, bool is_fresh, int64_t step_ns)
 {
     hu_job_ledger       *l = &j->options->board->jobs;
-    hu_ledger_row       *row = hu_ledger_find(l, g->uuid, hash_of(&h->owner), j->board.at_ns);
+    hu_ledger_row       *row = hu_ledger_find(l, g->uuid, hu_owner_hash(&h->owner), j->board.at_ns);
     const hu_energy_look look = {.joules = is_fresh && !g->is_divided && g->gi < 0 ? g->joules : 0,
                                  .now_ns = j->board.at_ns,
                                  .step_ns = step_ns,
                                  .is_alone = j->n == 1 && !j->n_foreign && hu_owner_has_job(&h->owner),
-                                 .is_idle = idleness(j, h, is_fresh ? g->busy : -1) > 0};
+                                 .is_idle = idleness(j, h, is_fresh ? g->busy : -1) > 0,
+                                 .waits = waiting_share(j, hu_owner_hash(&h->owner))};
 
     if (row)
         hu_job_energy_take(l, row, &look);
@@ -469,6 +475,8 @@ static bool jobs_sample(void *state, hu_sample_group group, hu_readings *out)
     j->files_state = hu_job_files_look(&j->files, &j->slurm, is_medium);
     hu_kubelet_look(&j->kubelet, is_medium);
     put_claims(j, out);
+    if (!hu_job_waits_read(&j->options->board->waits, hu_gpu_board_now() - STALE_PERIODS * period_ns, j->waits, &j->n_waits))
+        j->n_waits = 0;
     if (hu_gpu_board_read(j->options->board, &j->board) && j->board.at_ns) {
         clock_gettime(CLOCK_BOOTTIME, &now);
         age_ns = now.tv_sec * SECOND_NS + now.tv_nsec - j->board.at_ns;

@@ -180,11 +180,26 @@ static void put_job(const hu_live_job *j, const hu_live_member *members, unsigne
             hu_put(out, HU_METRIC_LIVE_HOLDUP, s.share[k], OF_JOB(j), hu_holdup_names[k]);
 }
 
+static void put_waits(const hu_live_job *j, const hu_live_member *members, unsigned n, hu_job_waits *waits)
+{
+    const double most = hu_live_waits_most(members, n);
+    hu_owner     o = {0};
+
+    if (!waits || most < 0)
+        return;
+    snprintf(o.scheduler, sizeof o.scheduler, "%s", j->scheduler);
+    snprintf(o.job_id, sizeof o.job_id, "%s", j->job_id);
+    snprintf(o.user, sizeof o.user, "%s", j->user);
+    hu_job_waits_put(waits, hu_owner_hash(&o), most);
+}
+
 void hu_live_jobs_put(hu_live_row **rows, size_t n, hu_live_member *members, bool no_users, int64_t now_ns, int64_t real_ns,
-                      hu_readings *out)
+                      hu_job_waits *waits, hu_readings *out)
 {
     unsigned n_members = 0, n_up = 0;
 
+    if (waits)
+        hu_job_waits_begin(waits, now_ns);
     if (n)
         qsort(rows, n, sizeof *rows, compare);
     for (size_t i = 0; i < n; i += of_rank(rows + i, n - i)) {
@@ -203,7 +218,10 @@ void hu_live_jobs_put(hu_live_row **rows, size_t n, hu_live_member *members, boo
         }
         if (last == n || rows[last]->job != rows[i]->job) {
             put_job(rows[i]->job, members, n_members, n_up, out);
+            put_waits(rows[i]->job, members, n_members, waits);
             n_members = n_up = 0;
         }
     }
+    if (waits)
+        hu_job_waits_end(waits);
 }

@@ -3,6 +3,7 @@
 #ifndef HU_MONITOR_LIVE_JOBS_H
 #define HU_MONITOR_LIVE_JOBS_H
 
+#include "monitor/job_waits.h"
 #include "monitor/live/identity.h"
 #include "monitor/live/shares.h"
 #include "monitor/readings.h"
@@ -42,8 +43,8 @@ hu_live_job *hu_live_job_find(hu_live_job **jobs, const hu_live_who *who, bool n
 /* Forgets jobs without processes. */
 void hu_live_jobs_tidy(hu_live_job **jobs);
 
-/* Puts all of them; the rows are sorted on the way.  `members` is room for as many. */
+/* Puts all of them; the rows are sorted on the way.  `members` is room for as many; `waits` may be NULL. */
 void hu_live_jobs_put(hu_live_row **rows, size_t n, hu_live_member *members, bool no_users, int64_t now_ns, int64_t real_ns,
-                      hu_readings *out);
+                      hu_job_waits *waits, hu_readings *out);
 
 #endif

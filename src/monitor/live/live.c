@@ -157,7 +157,7 @@ static bool live_sample(void *state, hu_sample_group group, hu_readings *out)
         return true;
     pthread_mutex_lock(&l->lock);
     hu_live_table_look(l->table, now_ns);
-    hu_live_table_put(l->table, now_ns, clock_ns(CLOCK_REALTIME), out);
+    hu_live_table_put(l->table, now_ns, clock_ns(CLOCK_REALTIME), l->options->board ? &l->options->board->waits : NULL, out);
     pthread_mutex_unlock(&l->lock);
     return true;
 }

@@ -207,3 +207,27 @@ hu_live_shares hu_live_shares_of(const hu_live_member *members, unsigned n)
         s.share[k] = !s.is_known || !is_shown[k] ? -1 : sum[k] > 0 ? sum[k] / steps : 0;
     return s;
 }
+
+static double waits_most(const hu_live_member *m)
+{
+    const hu_live_window *w = &m->window;
+    const bool            has_data = m->measured & 1u << HU_LIVE_DATA;
+    const bool            has_others = m->measured & 1u << HU_LIVE_COMMUNICATION || m->world == 1;
+    int64_t               waits = w->cause_ns[HU_LIVE_DATA] + w->cause_ns[HU_LIVE_COMMUNICATION], other = w->step_ns;
+
+    for (int c = 0; c < HU_LIVE_CAUSE_COUNT; c++)
+        other -= w->cause_ns[c];
+    return (double)(waits + (has_data && has_others ? 0 : other)) / (double)w->step_ns;
+}
+
+double hu_live_waits_most(const hu_live_member *members, unsigned n)
+{
+    double most = -1;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!members[i].window.is_known)
+            return -1;
+        most = waits_most(&members[i]) > most ? waits_most(&members[i]) : most;
+    }
+    return most;
+}

@@ -85,4 +85,10 @@ typedef struct {
  */
 hu_live_shares hu_live_shares_of(const hu_live_member *members, unsigned n);
 
+/*
+ * The largest share of step time that a process of the job waited for data or communication, at most: what is not known to
+ * be something else counts where one of the two is not recorded.  Less than 0: not known of all.
+ */
+double hu_live_waits_most(const hu_live_member *members, unsigned n);
+
 #endif

@@ -275,7 +275,7 @@ void hu_live_table_look(hu_live_table *t, int64_t now_ns)
     hu_live_jobs_tidy(&t->jobs);
 }
 
-void hu_live_table_put(hu_live_table *t, int64_t now_ns, int64_t real_ns, hu_readings *out)
+void hu_live_table_put(hu_live_table *t, int64_t now_ns, int64_t real_ns, hu_job_waits *waits, hu_readings *out)
 {
     static const struct {
         const char *result, *reason;
@@ -295,7 +295,7 @@ void hu_live_table_put(hu_live_table *t, int64_t now_ns, int64_t real_ns, hu_rea
         t->members = more;
         t->room = t->n;
     }
-    hu_live_jobs_put(t->row, t->n, t->members, t->no_users, now_ns, real_ns, out);
+    hu_live_jobs_put(t->row, t->n, t->members, t->no_users, now_ns, real_ns, waits, out);
     for (int v = 0; v < HU_LIVE_VERDICT_COUNT; v++)
         if (t->told[v] || v == HU_LIVE_TAKEN)
             hu_put(out, HU_METRIC_LIVE_DATAGRAMS, (double)t->told[v], words[v].result, words[v].reason);
