@@ -162,6 +162,39 @@ class StandIn(Case):
         answer, _ = self.trace(good.pid, dead.pid, *QUICK, status=4)
         self.assertEqual({r["pid"]: r["state"] for r in answer["processes"]}, {good.pid: "written", dead.pid: "failed"})
 
+    def test_questions_are_answered_while_a_large_file_is_read(self) -> None:
+        """Asked and answered between two looks at the program, in which and in all between it had the file open."""
+        answers = self.folder / "answers"
+        client = self.client("large", "eager", ANSWERS=str(answers))
+        holdup = self.start(EXE, "trace", client.pid, "--seconds", "0.2", "--warm-up", "0", "--timeout", "60", "-o", self.out, "--json")
+        times: list[tuple[float, float]] = []
+        since = None
+        while holdup.poll() is None:
+            now = time.monotonic()
+            if not self.has_open(holdup.pid, f"_{client.pid}.json"):
+                since = None
+            elif since is None:
+                since = time.monotonic()
+            else:
+                times.append((since, now))
+            time.sleep(0.001)
+        assert holdup.stdout
+        [row] = json.loads(holdup.stdout.read())["processes"]
+        self.assertEqual(row["state"], "written")
+        within = [line for line in answers.read_text().splitlines() for asked, answered in [map(float, line.split())]
+                  if any(since < asked and answered < until for since, until in times)]
+        self.assertTrue(within, times[-1:])
+
+    @staticmethod
+    def has_open(pid: int, end: str) -> bool:
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    name = os.readlink(f"/proc/{pid}/fd/{fd}").removesuffix(" (deleted)")
+                    if "/holdup-" in name and name.endswith(end):
+                        return True
+        return False
+
     def test_a_file_that_is_cut(self) -> None:
         answer, _ = self.trace(self.client("cut").pid, *QUICK, status=3)
         self.assertRegex(answer["processes"][0]["failure"], r"is not whole after 4 s \(\d+ bytes\); pass a longer --timeout")

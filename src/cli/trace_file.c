@@ -104,7 +104,7 @@ static bool ends_like_json(int fd, int64_t bytes)
     return n > 0 && tail[n - 1] == '}';
 }
 
-static hu_trace_file_state read_whole(int fd)
+static hu_trace_file_state read_open(int fd)
 {
     const hu_input_options options = {.limits = hu_limits_default()};
     hu_trace_file_state    state;
@@ -120,6 +120,18 @@ static hu_trace_file_state read_whole(int fd)
             : hu_trace_slices(trace).n                ? HU_TRACE_FILE_WHOLE
                                                       : HU_TRACE_FILE_EMPTY;
     hu_trace_free(trace);
+    return state;
+}
+
+hu_trace_file_state hu_trace_file_read(const hu_trace_file *f)
+{
+    const int           fd = open_made(f);
+    hu_trace_file_state state = HU_TRACE_FILE_GROWS;
+
+    if (fd >= 0) {
+        state = read_open(fd);
+        close(fd);
+    }
     return state;
 }
 
@@ -155,10 +167,8 @@ hu_trace_file_state hu_trace_file_look(hu_trace_file *f, int64_t now_ms)
         if (about.st_size != f->bytes)
             f->changed_ms = now_ms;
         f->bytes = about.st_size;
-        if (f->bytes && now_ms - f->changed_ms >= STILL_MS && f->looked_at != f->bytes && ends_like_json(fd, f->bytes)) {
-            f->looked_at = f->bytes; /* the same bytes are not read twice */
-            state = read_whole(fd);
-        }
+        if (f->bytes && now_ms - f->changed_ms >= STILL_MS && f->looked_at != f->bytes && ends_like_json(fd, f->bytes))
+            state = HU_TRACE_FILE_STILL;
     }
     close(fd);
     return state;

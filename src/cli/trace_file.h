@@ -14,12 +14,13 @@ typedef struct {
     int     root;                         /* directory of the process; -1: ours */
     char    asked[HU_KINETO_PATH_BYTES];  /* what the request names, as the process sees it */
     char    made[HU_KINETO_PATH_BYTES];   /* what the process calls it then */
-    int64_t bytes, changed_ms, looked_at; /* size at the last look, when it changed, and the size that was read last */
+    int64_t bytes, changed_ms, looked_at; /* size at the last look, when it changed, size whose reading began */
 } hu_trace_file;
 
 typedef enum {
     HU_TRACE_FILE_NONE,
     HU_TRACE_FILE_GROWS, /* or ends in the middle */
+    HU_TRACE_FILE_STILL, /* JSON to its last bracket, of a size that stays: it is to be read */
     HU_TRACE_FILE_EMPTY, /* whole, and nothing was recorded */
     HU_TRACE_FILE_WHOLE,
 } hu_trace_file_state;
@@ -27,8 +28,11 @@ typedef enum {
 /* Chooses the file, in `folder` (absolute) where the process accepts that.  HU_EIO with why it can write nowhere. */
 int hu_trace_file_plan(const hu_torch_process *p, const char *folder, hu_trace_file *out, hu_error *err);
 
-/* Looks at it; whole means: JSON to its end, of a size that stays, and read by our importer without a loss. */
+/* Looks at it, which takes no time: NONE, GROWS or STILL. */
 hu_trace_file_state hu_trace_file_look(hu_trace_file *f, int64_t now_ms);
+
+/* Reads one that is still, which takes as long as reading a trace does: WHOLE, if our importer has no loss; EMPTY or GROWS. */
+hu_trace_file_state hu_trace_file_read(const hu_trace_file *f);
 
 /* Is a step marked in it?  For a file that is whole. */
 bool hu_trace_file_has_steps(const hu_trace_file *f);

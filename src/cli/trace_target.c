@@ -127,27 +127,31 @@ void hu_trace_target_asked(hu_trace_target *t, const hu_trace_plan *plan, bool i
     }
 }
 
-/* A name that is free in the folder.  Digits at its end would be read as a rank. */
-static void choose_path(hu_trace_target *t, const hu_trace_plan *plan)
-{
-    snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d-trace.json", plan->folder, plan->host, (int)t->about.pid);
-    for (int i = 2; access(t->path, F_OK) == 0 && i < 1000; i++)
-        snprintf(t->path, sizeof t->path, "%.800s/%.64s-%d-%d-trace.json", plan->folder, plan->host, (int)t->about.pid, i);
-}
-
+/* What became of the file that was read. */
 static void take(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms)
 {
-    hu_error err = {0};
+    hu_trace_result r;
 
-    t->lacks_steps = plan->request.steps && !hu_trace_file_has_steps(&t->file);
-    choose_path(t, plan);
-    if (hu_trace_file_take(&t->file, t->path, &err) < 0) {
-        hu_trace_target_fail(t, now_ms, "%s: %s", t->path, err.text);
-        t->path[0] = '\0';
-        return;
+    hu_trace_work_end(t->work, &r);
+    t->work = NULL;
+    if (r.state == HU_TRACE_FILE_EMPTY) {
+        hu_trace_file_remove(&t->file);
+        snprintf(t->why, sizeof t->why, "nothing of PyTorch ran in it meanwhile: a launcher, or it waited");
+        enter(t, HU_TRACE_EMPTY, now_ms);
+    } else if (r.state == HU_TRACE_FILE_WHOLE && r.err.code) {
+        hu_trace_target_fail(t, now_ms, "%s: %s", r.path, r.err.text);
+    } else if (r.state == HU_TRACE_FILE_WHOLE) {
+        t->lacks_steps = plan->request.steps && !r.has_steps;
+        memcpy(t->path, r.path, sizeof t->path);
+        t->bytes = t->file.bytes;
+        enter(t, HU_TRACE_WRITTEN, now_ms);
     }
-    t->bytes = t->file.bytes;
-    enter(t, HU_TRACE_WRITTEN, now_ms);
+}
+
+void hu_trace_target_settle(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms)
+{
+    if (t->work)
+        take(t, plan, now_ms);
 }
 
 static void say_timeout(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms)
@@ -177,7 +181,7 @@ static void say_end(hu_trace_target *t, int64_t now_ms)
                          t->state < HU_COUNT(until) && until[t->state] ? until[t->state] : "before it asked");
 }
 
-void hu_trace_target_look(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms)
+void hu_trace_target_look(hu_trace_target *t, const hu_trace_plan *plan, bool may_read, int64_t now_ms)
 {
     const bool runs = hu_trace_state_is_over(t->state) ||
                       hu_torch_process_runs(&t->about); /* before the file: it may end next */
@@ -193,19 +197,17 @@ void hu_trace_target_look(hu_trace_target *t, const hu_trace_plan *plan, int64_t
         enter(t, HU_TRACE_RECORDING, now_ms);
     if (t->state == HU_TRACE_RECORDING && !plan->request.steps && now_ms >= t->end_ms)
         enter(t, HU_TRACE_WRITING, now_ms);
-    switch (hu_trace_file_look(&t->file, now_ms)) {
-    case HU_TRACE_FILE_WHOLE:
+    if (t->work) {
+        if (!hu_trace_work_is_done(t->work))
+            return;
         take(t, plan, now_ms);
+    } else if (hu_trace_file_look(&t->file, now_ms) == HU_TRACE_FILE_STILL) {
+        t->work = may_read ? hu_trace_work_start(&t->file, plan->folder, plan->host, t->about.pid) : NULL;
+        t->file.looked_at = t->work ? t->file.bytes : t->file.looked_at; /* the same bytes are not read twice */
         return;
-    case HU_TRACE_FILE_EMPTY:
-        hu_trace_file_remove(&t->file);
-        snprintf(t->why, sizeof t->why, "nothing of PyTorch ran in it meanwhile: a launcher, or it waited");
-        enter(t, HU_TRACE_EMPTY, now_ms);
-        return;
-    case HU_TRACE_FILE_NONE:
-    case HU_TRACE_FILE_GROWS:
-        break;
     }
+    if (hu_trace_state_is_over(t->state))
+        return;
     if (!runs && now_ms - t->file.changed_ms > IDLE_MS)
         say_end(t, now_ms);
     else if (t->idle_polls >= IDLE_POLLS && !t->file.bytes)

@@ -3,7 +3,7 @@
 #ifndef HU_CLI_TRACE_TARGET_H
 #define HU_CLI_TRACE_TARGET_H
 
-#include "cli/trace_file.h"
+#include "cli/trace_work.h"
 
 enum { HU_TRACE_WHY_BYTES = sizeof(hu_error) + 64 };
 
@@ -41,6 +41,7 @@ typedef struct {
     hu_torch_process about;
     hu_trace_state   state;
     hu_trace_file    file;
+    hu_trace_work   *work;                                   /* reads the file now; NULL: nobody does */
     int64_t          sent_ms, begin_ms, end_ms, deadline_ms; /* begin and end: as planned; by steps, of the shortest kind */
     int              idle_polls;                             /* since it could have been done */
     bool             was_busy, lacks_steps;
@@ -55,8 +56,11 @@ void hu_trace_target_begin(hu_trace_target *t, const hu_torch_process *p, int64_
 /* It asked.  The request that it gets goes into `text` (HU_KINETO_TEXT_BYTES), "" for none. */
 void hu_trace_target_asked(hu_trace_target *t, const hu_trace_plan *plan, bool is_idle, int64_t now_ms, char *text);
 
-/* Time has passed. */
-void hu_trace_target_look(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms);
+/* Time has passed.  `may_read`: no other target's file is being read. */
+void hu_trace_target_look(hu_trace_target *t, const hu_trace_plan *plan, bool may_read, int64_t now_ms);
+
+/* Waits for the end of what reads its file. */
+void hu_trace_target_settle(hu_trace_target *t, const hu_trace_plan *plan, int64_t now_ms);
 
 __attribute__((format(printf, 3, 4))) void hu_trace_target_fail(hu_trace_target *t, int64_t now_ms, const char *format, ...);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace_watch.c - one loop: questions are answered at once (the client waits 90 ms), then files are looked at.
+ * trace_watch.c - one loop: questions are answered at once (the client waits 90 ms), then files are looked at; a thread
+ * reads and moves them.
  *
  * A question proves nothing of its sender.  The kernel says which process and user sent it; the number that the process
  * gives itself must be the one that the kernel knows it by in its own namespace, or it gets no request.
@@ -250,8 +251,10 @@ void hu_trace_watch_close(hu_trace_watch *w)
     for (size_t i = 0; i < w->n_doors; i++)
         hu_kineto_close(&w->doors[i]);
     w->n_doors = 0;
-    for (size_t i = 0; i < w->targets.n; i++)
+    for (size_t i = 0; i < w->targets.n; i++) {
+        hu_trace_target_settle(&w->targets.at[i], w->plan, hu_wall_time_now());
         hu_trace_file_close(&w->targets.at[i].file);
+    }
 }
 
 /* the loop */
@@ -326,13 +329,22 @@ static void look_at_sessions(hu_trace_watch *w, int64_t begin_ms, int64_t end_ms
     }
 }
 
+/* One at a time: the processes that are traced need the processors, too. */
+static bool is_any_read(const hu_trace_watch *w)
+{
+    for (size_t i = 0; i < w->targets.n; i++)
+        if (w->targets.at[i].work)
+            return true;
+    return false;
+}
+
 static void look_at_targets(hu_trace_watch *w)
 {
     for (size_t i = 0; i < w->targets.n; i++) {
         hu_trace_target     *t = &w->targets.at[i];
         const hu_trace_state before = t->state;
 
-        hu_trace_target_look(t, w->plan, hu_wall_time_now());
+        hu_trace_target_look(t, w->plan, !is_any_read(w), hu_wall_time_now());
         if (t->state != before)
             say_target(w, t);
     }
@@ -421,6 +433,11 @@ static void interrupt(hu_trace_watch *w)
 
         if (hu_trace_state_is_over(t->state))
             continue;
+        hu_trace_target_settle(t, w->plan, hu_wall_time_now());
+        if (hu_trace_state_is_over(t->state)) {
+            say_target(w, t);
+            continue;
+        }
         if (t->sent_ms)
             hu_trace_target_fail(t, hu_wall_time_now(),
                                  "not waited for any longer; it has the request and will write %.300s", t->file.made);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays a PyTorch process that asks a daemon for requests: the datagrams and times of libkineto, and what it cannot be made to do.
 
-client.py BEHAVIOUR...   (KINETO_IPC_SOCKET_DIR as for PyTorch); prints each request that it gets as a line of JSON."""
+client.py BEHAVIOUR...   (KINETO_IPC_SOCKET_DIR as for PyTorch; `eager` writes when it asked and was answered to the file ANSWERS); prints each request that it gets as a line of JSON."""
 from __future__ import annotations
 
 import json
@@ -12,7 +12,8 @@ import struct
 import sys
 import time
 
-PERIOD_S = 0.2
+PERIOD_S, EAGER_S = 0.2, 0.002
+LARGE = 600_000     # events: a file that takes a while to be read
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1000.5, "dur": 10.0}
 STEP = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1000.0, "dur": 20.0}
 
@@ -44,6 +45,7 @@ class Client:
 
     def ask(self, bits: int) -> str:
         """The request, "" for none."""
+        self.is_answered = False
         if not self.send(question(bits, [os.getpid(), os.getppid()], int(os.environ.get("SLURM_JOB_ID", "0")))):
             return ""
         try:
@@ -52,6 +54,7 @@ class Client:
             return ""
         if not os.fsdecode(sender).startswith(os.environ.get("KINETO_IPC_SOCKET_DIR", "\0")):
             os.abort()      # as libkineto does: an exception that nobody catches
+        self.is_answered = True
         length, kind = struct.unpack("=Q32s", answer[:40])
         assert kind.rstrip(b"\0") == b"req" and length == len(answer) - 40, answer
         return answer[40:].decode()
@@ -65,6 +68,8 @@ class Client:
 def write(config: dict[str, str], behaviour: set[str]) -> None:
     path = pathlib.Path(config["ACTIVITIES_LOG_FILE"].removesuffix(".json") + f"_{os.getpid()}.json")
     events = [] if "empty" in behaviour else [EVENT] if "nosteps" in behaviour else [STEP, EVENT]
+    if "large" in behaviour:
+        events += [{**EVENT, "ts": 1000.0 + 20 * i} for i in range(1, LARGE)]
     text = json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": events})
     if "elsewhere" in behaviour:
         path = pathlib.Path(f"/tmp/libkineto_activities_{os.getpid()}.json")
@@ -79,6 +84,7 @@ def main() -> None:
     client = Client()
     done_s = float("inf")
     config: dict[str, str] = {}
+    answers = open(os.environ.get("ANSWERS", os.devnull), "w")
     print("ready", flush=True)
     if "garbage" in behaviour:
         while not client.send(b""):     # until a daemon is there
@@ -90,7 +96,11 @@ def main() -> None:
     try:
         while True:
             busy = "busy" in behaviour or (config and done_s - 0.3 < time.time() < done_s)
+            asked = time.monotonic()
             text = client.ask(0 if busy else 2)
+            if "eager" in behaviour and client.is_answered:
+                answers.write(f"{asked} {time.monotonic()}\n")
+                answers.flush()
             if text:
                 config = dict(line.split("=", 1) for line in text.splitlines())
                 print(json.dumps(config), flush=True)
@@ -101,7 +111,7 @@ def main() -> None:
             if time.time() > done_s:
                 write(config, behaviour)
                 done_s, config = float("inf"), {}
-            time.sleep(PERIOD_S)
+            time.sleep(EAGER_S if "eager" in behaviour else PERIOD_S)
     finally:
         client.close()
 
