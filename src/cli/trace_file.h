@@ -31,7 +31,7 @@ int hu_trace_file_plan(const hu_torch_process *p, const char *folder, hu_trace_f
 /* Looks at it, which takes no time: NONE, GROWS or STILL. */
 hu_trace_file_state hu_trace_file_look(hu_trace_file *f, int64_t now_ms);
 
-/* Reads one that is still, which takes as long as reading a trace does: WHOLE, if our importer has no loss; EMPTY or GROWS. */
+/* Reads one that is still, which takes as long as reading a trace: WHOLE, if our importer has no loss; EMPTY or GROWS. */
 hu_trace_file_state hu_trace_file_read(const hu_trace_file *f);
 
 /* Is a step marked in it?  For a file that is whole. */
