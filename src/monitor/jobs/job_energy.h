@@ -2,9 +2,9 @@
  * job_energy.h - energy of what one job has alone: sums that lie in the ledger, so that no restart loses them.
  *
  * A counter of energy is read every few looks and is the whole board's: what it rose by is a job's where the job had the
- * board alone from one of its changes to the next.  Of a stretch that was not idle all the time, the job used no more while it
- * waited than the share of its waiting, since a GPU draws no more then than in the mean.  What was used before the first change that was seen, behind the last,
- * and while the GPU was shared is nobody's.
+ * board alone from one of its changes to the next.  Of a stretch that was not idle all the time, the job used no more while
+ * it waited than the share of its waiting, since a GPU draws no more then than in the mean.  What was used before the first
+ * change that was seen, behind the last, and while the GPU was shared is nobody's.
  */
 #ifndef HU_MONITOR_JOBS_JOB_ENERGY_H
 #define HU_MONITOR_JOBS_JOB_ENERGY_H

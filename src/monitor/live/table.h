@@ -35,7 +35,7 @@ void hu_live_table_count(hu_live_table *t, hu_live_verdict verdict);
 /* Sees who has died, and forgets jobs that have ended. */
 void hu_live_table_look(hu_live_table *t, int64_t now_ns);
 
-/* All that is known now, as metrics_live.h has it; real_ns is CLOCK_REALTIME.  `waits`: who else wants to know; may be NULL. */
+/* All that is known now, as metrics_live.h has it; real_ns is CLOCK_REALTIME; `waits` may be NULL. */
 void hu_live_table_put(hu_live_table *t, int64_t now_ns, int64_t real_ns, hu_job_waits *waits, hu_readings *out);
 
 #endif
