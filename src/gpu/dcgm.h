@@ -50,7 +50,7 @@ typedef struct hu_dcgm hu_dcgm;
  */
 hu_dcgm *hu_dcgm_open(const char *address, int64_t period_ns, char *why, size_t room);
 
-/* The last values that were measured at `oldest_us` (Unix time) or later.  False: the engine does not tell; `why` says why. */
+/* The last values that were measured at `oldest_us` (Unix time) or later.  False: it does not tell; `why` says why. */
 bool hu_dcgm_look(hu_dcgm *d, int64_t oldest_us, hu_dcgm_gpu gpu[HU_DCGM_GPUS], char *why, size_t room);
 void hu_dcgm_close(hu_dcgm *d);
 

@@ -11,22 +11,21 @@
  */
 #include "ingest/chrome_pieces.h"
 
-#include <stdlib.h>
-
 #include "base/json_scan.h"
 
 typedef struct {
-    chrome_reader r;        /* its builder holds the piece */
+    chrome_reader r;        /* its builder holds the piece; it lives in its own arena */
     uint64_t      from, to; /* in the document */
     bool          is_any;
 } piece;
 
 struct chrome_pieces {
+    hu_arena          *arena;
     hu_input          *in;
     chrome_scan_event *scan;
     hu_limits          limits;
     size_t             n;
-    piece             *at[]; /* by slot; NULL before its first chunk */
+    piece            **at; /* by slot; NULL before its first chunk */
 };
 
 static void piece_free(piece *p)
@@ -35,23 +34,23 @@ static void piece_free(piece *p)
         return;
     hu_builder_free(p->r.b);
     hu_arena_free(p->r.arena);
-    free(p);
 }
 
 static piece *piece_new(const chrome_pieces *pieces)
 {
-    piece *p = calloc(1, sizeof *p);
+    hu_arena *arena = hu_arena_new();
+    piece    *p = arena ? hu_arena_calloc(arena, 1, sizeof *p) : NULL;
 
-    if (!p)
+    if (p)
+        p->r.b = hu_builder_new("", &pieces->limits);
+    if (!p || !p->r.b) {
+        hu_arena_free(arena);
         return NULL;
+    }
     p->r.in = pieces->in;
-    p->r.arena = hu_arena_new();
-    p->r.b = hu_builder_new("", &pieces->limits);
+    p->r.arena = arena;
     chrome_scanner_init(&p->r.scanner, pieces->limits.nesting);
-    if (p->r.arena && p->r.b)
-        return p;
-    piece_free(p);
-    return NULL;
+    return p;
 }
 
 /* What the scanner predicts stays; all else is of one chunk. */
@@ -74,8 +73,8 @@ static bool is_text(const chrome_event *e, int place, const char *begin)
 }
 
 /*
- * Events whose meaning depends on what was before: begins and ends, what NCCL says of its calls, and times of zero, which are
- * lost or not, depending on who wrote the trace.
+ * Events whose meaning depends on what was before: begins and ends, what NCCL says of its calls, and times of zero, which
+ * are lost or not, depending on who wrote the trace.
  */
 static bool needs_order(const chrome_event *e)
 {
@@ -155,10 +154,14 @@ static void look(void *context, const hu_span *chunk)
 chrome_pieces *chrome_pieces_new(const chrome_reader *reader, chrome_scan_event *scan)
 {
     const size_t   n = hu_input_slots(reader->in);
-    chrome_pieces *pieces = hu_input_threads(reader->in) > 1 ? calloc(1, sizeof *pieces + n * sizeof *pieces->at) : NULL;
+    hu_arena      *arena = hu_input_threads(reader->in) > 1 ? hu_arena_new() : NULL;
+    chrome_pieces *pieces = arena ? hu_arena_calloc(arena, 1, sizeof *pieces) : NULL;
 
-    if (!pieces)
+    if (!pieces || !(pieces->at = hu_arena_calloc(arena, n, sizeof(piece *)))) {
+        hu_arena_free(arena);
         return NULL;
+    }
+    pieces->arena = arena;
     pieces->in = reader->in;
     pieces->scan = scan;
     pieces->limits = *hu_input_limits(reader->in);
@@ -174,7 +177,7 @@ void chrome_pieces_free(chrome_pieces *pieces)
     hu_input_stop(pieces->in);
     for (size_t i = 0; i < pieces->n; i++)
         piece_free(pieces->at[i]);
-    free(pieces);
+    hu_arena_free(pieces->arena);
 }
 
 const char *chrome_pieces_begin(const chrome_pieces *pieces, const hu_span *span)

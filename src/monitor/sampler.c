@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sampler.c - the loop of a child: each source in its groups, at fixed times, so that a slow look does not move the next.
  *
- * At the first turn all groups are due; times count from its end, since a driver may take seconds to begin, and what is told by
- * two looks needs a period between them.  A source that is not there is opened again once a minute, one whose look failed
+ * At the first turn all groups are due; times count from its end, since a driver may take seconds to begin, and what is told
+ * by two looks needs a period between them.  A source that is not there is opened again once a minute, one whose look failed
  * soon, and then less and less often.
  */
 #include "monitor/sampler.h"

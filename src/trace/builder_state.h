@@ -70,7 +70,7 @@ void hu_builder_fail_texts(hu_builder *b);
 /* Room for `more` slices; false after a failure, the limit of events among them. */
 bool hu_builder_make_room(hu_builder *b, size_t more);
 
-/* The number of an id that does not fit 32 bits, or is where such numbers are: HU_FIRST_WIDE_ID and on.  0 after a failure. */
+/* The number of an id that does not fit 32 bits, or is one of such numbers: HU_FIRST_WIDE_ID and on.  0 after a failure. */
 uint32_t hu_builder_number_wide(hu_builder *b, uint64_t id);
 
 #endif

@@ -21,9 +21,11 @@ HU_LATE_DECLARE(hu_nghttp2, HU_NGHTTP2_FUNCTIONS)
 
 #define nghttp2_session_callbacks_del (*hu_nghttp2.nghttp2_session_callbacks_del)
 #define nghttp2_session_callbacks_new (*hu_nghttp2.nghttp2_session_callbacks_new)
-#define nghttp2_session_callbacks_set_on_data_chunk_recv_callback (*hu_nghttp2.nghttp2_session_callbacks_set_on_data_chunk_recv_callback)
+#define nghttp2_session_callbacks_set_on_data_chunk_recv_callback \
+    (*hu_nghttp2.nghttp2_session_callbacks_set_on_data_chunk_recv_callback)
 #define nghttp2_session_callbacks_set_on_header_callback (*hu_nghttp2.nghttp2_session_callbacks_set_on_header_callback)
-#define nghttp2_session_callbacks_set_on_stream_close_callback (*hu_nghttp2.nghttp2_session_callbacks_set_on_stream_close_callback)
+#define nghttp2_session_callbacks_set_on_stream_close_callback \
+    (*hu_nghttp2.nghttp2_session_callbacks_set_on_stream_close_callback)
 #define nghttp2_session_client_new (*hu_nghttp2.nghttp2_session_client_new)
 #define nghttp2_session_del (*hu_nghttp2.nghttp2_session_del)
 #define nghttp2_session_mem_recv (*hu_nghttp2.nghttp2_session_mem_recv)

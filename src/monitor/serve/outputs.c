@@ -153,7 +153,7 @@ static int put_page(const hu_outputs *o, const hu_text *t, hu_error *err)
     return hu_out_close(out, err);
 }
 
-/* A page that cannot be replaced is removed: node_exporter would show its old values for ever.  There may be room for one. */
+/* A page that cannot be replaced is removed: node_exporter would show its old values for ever.  One may have room. */
 static int write_page(hu_outputs *o, hu_error *err)
 {
     const hu_text_how how = {.format = HU_TEXT_PROMETHEUS, .names = o->how.names, .is_guest = true};
