@@ -20,13 +20,14 @@ static hu_live_state ask(void *context, uint32_t pid, uint64_t began)
 
 static void check(hu_live_table *t, int64_t now_ns)
 {
-    hu_readings r = {0};
-    hu_reading  row;
-    double      sum = 0;
-    uint32_t    rows = 0;
+    static hu_job_waits waits;
+    hu_readings         r = {0};
+    hu_reading          row;
+    double              sum = 0;
+    uint32_t            rows = 0;
 
     hu_live_table_look(t, now_ns);
-    hu_live_table_put(t, now_ns, INT64_C(1795473876000000000) + now_ns, &r);
+    hu_live_table_put(t, now_ns, INT64_C(1795473876000000000) + now_ns, &waits, &r);
     for (size_t at = 0; hu_readings_next(&r, &at, &row); rows++) {
         if (row.value < 0 && row.metric != HU_METRIC_LIVE_STEP_NUMBER)
             abort();
