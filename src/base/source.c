@@ -108,8 +108,10 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
             return NULL;
         }
         f->may_block = !S_ISREG(st.st_mode);
-        if (f->owns_fd && !f->may_block) /* what was passed as standard input may stand anywhere */
+        if (f->owns_fd && !f->may_block) { /* what was passed as standard input may stand anywhere */
             f->base.read_at = file_read_at;
+            f->base.bytes = (uint64_t)st.st_size;
+        }
 #ifdef POSIX_FADV_SEQUENTIAL
         posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif

@@ -18,6 +18,7 @@ struct hu_source {
     const atomic_bool *stop; /* the reader may be told to give up; NULL when it never is */
     /* The same from byte `offset` of the file on, from several threads at once; NULL: it can only be read in order. */
     int64_t (*read_at)(hu_source *source, void *to, size_t room, uint64_t offset, hu_error *err);
+    uint64_t bytes; /* of the file, where it has `read_at`; it may have grown since */
 };
 
 /* path "-" is standard input.  NULL on failure. */

@@ -6,12 +6,16 @@
 #include "ingest/open.h"
 #include "job/filling.h"
 
-enum { MOST_AT_ONCE = 1000000 }; /* slices: of a larger trace not both halves' working memory at once */
+enum {
+    MOST_AT_ONCE = 1000000, /* slices: of a larger trace not both halves' working memory at once */
+    WORTH_THREADS = 16384,  /* slices: of a smaller trace threads take longer to start than to answer */
+};
 
 /* What the trace shows and the graph of what waits for what do not need each other. */
 typedef struct {
     const hu_filling *w;
     const hu_ground  *ground;
+    hu_digest_options digest;
     hu_rank          *r;
     hu_simulation    *simulation;
     hu_error          why_not;
@@ -22,7 +26,7 @@ static void measure_half(void *context, size_t half)
     halves *h = context;
 
     if (half == 0)
-        h->r->digest = hu_digest_measure_on(h->ground, &h->w->digest, &h->r->error);
+        h->r->digest = hu_digest_measure_on(h->ground, &h->digest, &h->r->error);
     else if (h->w->options->replays)
         h->simulation = hu_simulation_new_on(h->ground, NULL, &h->why_not);
 }
@@ -80,15 +84,17 @@ void hu_rank_read(const hu_filling *w, size_t i)
     hu_rank   *r = &w->ranks[i];
     hu_trace  *t = open_rank(w, r);
     hu_ground *ground = t ? hu_ground_new(t, &w->digest.steps, &r->error) : NULL;
-    halves     h = {.w = w, .ground = ground, .r = r};
+    halves     h = {.w = w, .ground = ground, .digest = w->digest, .r = r};
 
+    if (t && hu_trace_slices(t).n < WORTH_THREADS)
+        h.digest.threads = 1;
     if (ground)
-        hu_thread_each(2, is_at_once(t) ? w->digest.threads : 1, measure_half, &h);
+        hu_thread_each(2, is_at_once(t) ? h.digest.threads : 1, measure_half, &h);
     if (r->digest)
         name_rank(w, r->digest);
     if (h.simulation) {
         h.simulation->keeps_effects = w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS;
-        h.simulation->threads = w->digest.threads;
+        h.simulation->threads = h.digest.threads;
     }
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
