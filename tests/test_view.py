@@ -4,9 +4,11 @@ import collections
 import concurrent.futures
 import gzip
 import http.client
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -61,6 +63,79 @@ class Served:
         return self.process.returncode, err
 
 
+class Changing(unittest.TestCase):
+    """Files that change while they are served."""
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-view-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.file = self.folder / "rank0.pt.trace.json.gz"
+        self.old, self.new = OWN[0], ROOT / "examples/training/traces/python_stacks/rank0.pt.trace.json.gz"
+        shutil.copy(self.old, self.file)
+        self.served = Served(self.folder, "--port", 0)
+        self.addCleanup(lambda: self.assertEqual(self.served.stop()[0], 0))
+
+    def edition(self) -> str:
+        status, headers, body = self.served.ask("/edition")
+        self.assertEqual((status, headers["content-type"]), (200, "text/plain"))
+        return body.decode().strip()
+
+    def wait_for(self, edition: str) -> None:
+        until = time.monotonic() + 60
+        while self.edition() != edition:
+            self.assertLess(time.monotonic(), until, f"no edition {edition}")
+            time.sleep(0.1)
+
+    def operators(self) -> set[str]:
+        _, _, body = self.served.ask("/")
+        self.assertIn(f'<body data-server="{self.edition()}">', body.decode())
+        return {row["name"] for row in page_data.json_block(body.decode(), "data-report")["ranks"][0]["operators"]}
+
+    def test_another_file_in_its_place_is_the_next_edition(self) -> None:
+        before = self.operators()
+        part = self.served.timeline(rank=0)
+        time.sleep(2.5)
+        self.assertEqual(self.edition(), "1", "nothing has changed")
+        shutil.copy(self.new, self.folder / "part")
+        (self.folder / "part").rename(self.file)
+        self.wait_for("2")
+        self.assertNotEqual(self.operators(), before)
+        self.assertNotEqual(self.served.timeline(rank=0), part)
+        shutil.copy(self.old, self.file)
+        self.wait_for("3")
+        self.assertEqual(self.operators(), before)
+        self.assertEqual(self.served.timeline(rank=0), part)
+
+    def test_a_rank_that_comes_later(self) -> None:
+        shutil.copy(OWN[1], self.folder / "rank1.pt.trace.json.gz")
+        self.wait_for("2")
+        _, _, body = self.served.ask("/")
+        self.assertEqual([r["rank"] for r in page_data.json_block(body.decode(), "data-report")["ranks"]], [0, 1])
+
+    def test_what_cannot_be_read_leaves_the_page_as_it_is(self) -> None:
+        before = self.operators()
+        self.file.write_bytes(b"{")
+        time.sleep(3.5)
+        self.assertEqual(self.edition(), "1")
+        self.assertEqual(self.operators(), before)
+        shutil.copy(self.new, self.file)
+        self.wait_for("2")
+        _, err = self.served.stop()
+        self.assertIn("holdup: the files have changed and cannot be read now: the page stays as it is\n", err)
+        self.assertIn("holdup: the files have changed: the page shows them now\n", err)
+
+    def test_what_is_being_sent_outlives_its_edition(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=60)
+        self.addCleanup(connection.close)
+        connection.request("GET", f"/trace.json?token={self.served.token}")
+        answer = connection.getresponse()
+        first = answer.read(1000)
+        shutil.copy(self.new, self.file)
+        self.wait_for("2")
+        names = {e["name"] for e in json.loads(first + answer.read())["traceEvents"] if e["ph"] == "X"}
+        self.assertLessEqual({e["name"] for e in events(self.old) if e.get("cat") == "cpu_op"}, names)
+
+
 class View(unittest.TestCase):
     served: Served
 
@@ -78,7 +153,7 @@ class View(unittest.TestCase):
         page = body.decode()
         self.assertEqual(status, 200)
         self.assertTrue(headers["content-type"].startswith("text/html"))
-        self.assertIn("<body data-server>", page)
+        self.assertIn('<body data-server="1">', page)
         self.assertIn("connect-src 'self'", page)
         self.assertNotIn('class="data-timeline"', page)
         self.assertNotIn(self.served.token, page)

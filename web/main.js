@@ -5,8 +5,8 @@ import { readJson } from "./data.js";
 import { announce, el } from "./dom.js";
 import { themeChanged } from "./palette.js";
 import { setReport, theReport } from "./rows.js";
+import { followEditions, hideToken, isServed } from "./served.js";
 import { Timeline } from "./timeline.js";
-import { hideToken } from "./timeline_load.js";
 import { draw, drawn, enhanceFindings, rankLabel } from "./views.js";
 
 const root = document.documentElement;
@@ -134,6 +134,7 @@ async function start() {
   });
   show();
   root.dataset.ready = "1";
+  if (isServed()) followEditions();
 }
 
 start().catch((error) => {

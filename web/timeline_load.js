@@ -2,6 +2,7 @@
 // timeline_load.js - timelines of ranks, decoded when somebody looks at them; from the page, or from the program that serves it.
 
 import { answer } from "./decode.js";
+import { ask, isServed } from "./served.js";
 
 let worker,
   next = 0;
@@ -48,15 +49,6 @@ function blocks() {
   return [...document.querySelectorAll("script.data-timeline")];
 }
 
-// What the address says for the server, while no cookie may be kept.  It leaves the address bar, where others can read it.
-const own = location.search;
-
-export function hideToken() {
-  if (isServed() && own) history.replaceState(null, "", location.pathname + location.hash);
-}
-
-const isServed = () => document.body.hasAttribute("data-server");
-
 // Indices of the ranks that have a timeline, of `ranks` ones.
 export function drawnRanks(ranks) {
   return isServed() ? Array.from({ length: ranks }, (_, i) => i) : blocks().map((b) => Number(b.dataset.rank));
@@ -85,12 +77,6 @@ export function loadTimeline(rank) {
 
 // A part of a rank's time in as much detail as `pixels` show; all of it when to <= from.
 export async function fetchPart(rank, from, to, pixels) {
-  const query = new URLSearchParams(own);
-  query.set("rank", rank);
-  query.set("from", Math.floor(from));
-  query.set("to", Math.ceil(to));
-  query.set("px", pixels);
-  const response = await fetch("timeline?" + query);
-  if (!response.ok) throw new Error(`the program that serves this page says: ${await response.text()}`);
+  const response = await ask("timeline", { rank, from: Math.floor(from), to: Math.ceil(to), px: pixels });
   return decode(new Uint8Array(await response.arrayBuffer()), Number(response.headers.get("x-unpacked-bytes")));
 }

@@ -14,28 +14,17 @@
 #include "base/thread.h"
 #include "cli/browser.h"
 #include "cli/command.h"
-#include "cli/reading.h"
 #include "cli/server.h"
-#include "cli/unread.h"
-#include "job/beside.h"
+#include "cli/editions.h"
 #include "render/export/export.h"
-#include "render/report.h"
 
-enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
+enum { MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
 
 typedef struct {
     hu_shared shared;
     int       port;
     bool      open;
 } options;
-
-/* What is served, all of it read-only. */
-typedef struct {
-    hu_job job;
-
-    hu_str           page;
-    hu_sight_index **indexes; /* of the traces */
-} view;
 
 static int parse_port(void *field, const char *text, hu_error *err)
 {
@@ -68,7 +57,7 @@ static int get_number(const hu_asked *asked, const char *name, int64_t most, int
     return 0;
 }
 
-static int get_rank(const view *v, const hu_asked *asked, size_t *rank, hu_error *err)
+static int get_rank(const hu_edition *v, const hu_asked *asked, size_t *rank, hu_error *err)
 {
     int64_t   i;
     const int rc = get_number(asked, "rank", (int64_t)v->job.n - 1, (int64_t)v->job.verdict.rank, &i, err);
@@ -79,13 +68,30 @@ static int get_rank(const view *v, const hu_asked *asked, size_t *rank, hu_error
 
 static int answer_page(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
 {
-    const view *v = context;
+    const hu_edition *s = context;
 
     (void)asked;
     (void)err;
     a->type = "text/html; charset=utf-8";
-    a->body = v->page;
+    a->body = s->page;
     return 0;
+}
+
+/* /edition: the number of the one that is served now; a page of an earlier one asks for itself again. */
+static int answer_edition(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    const hu_edition *s = context;
+    char              text[HU_NUMBER_BYTES];
+
+    (void)asked;
+    snprintf(text, sizeof text, "%u\n", s->number);
+    a->type = "text/plain";
+    a->arena = hu_arena_new();
+    a->body = a->arena ? hu_arena_copy(a->arena, hu_str_of(text)) : (hu_str){0};
+    if (a->body.p)
+        return 0;
+    hu_arena_free(a->arena);
+    return hu_fail_memory(err);
 }
 
 /* All of the capture was encoded when the trace was read, with the simulated steps. */
@@ -98,7 +104,7 @@ static int answer_whole(const hu_timeline *t, hu_answer *a, hu_error *err)
     return 0;
 }
 
-static int answer_part(const view *v, size_t rank, const hu_timeline_options *how, hu_answer *a, hu_error *err)
+static int answer_part(const hu_edition *v, size_t rank, const hu_timeline_options *how, hu_answer *a, hu_error *err)
 {
     hu_arena   *arena = hu_arena_new(), *scratch = hu_arena_new();
     hu_timeline t;
@@ -120,7 +126,7 @@ static int answer_part(const view *v, size_t rank, const hu_timeline_options *ho
 /* /timeline?rank=I&from=NS&to=NS&px=N: a piece of time, in ns since the first slice, as so many pixels show it. */
 static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
 {
-    const view         *v = context;
+    const hu_edition   *v = context;
     hu_timeline_options how = {0};
     size_t              rank;
     int                 rc;
@@ -135,7 +141,7 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     if (how.to_ns <= how.from_ns)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "to needs a time later than from; 0 for both selects the whole capture");
-    how.pixels = how.pixels ? how.pixels : PIXELS;
+    how.pixels = how.pixels ? how.pixels : HU_EDITION_PIXELS;
     how.index = v->indexes[rank];
     return answer_part(v, rank, &how, a, err);
 }
@@ -154,7 +160,8 @@ static int write_trace(void *context, hu_out *out, hu_error *err)
 }
 
 /* All of a rank for another viewer.  Written while it is sent, for it may be larger than what memory or disk is left. */
-static int answer_trace(const view *v, const hu_asked *asked, const hu_export_format *format, hu_answer *a, hu_error *err)
+static int answer_trace(const hu_edition *v, const hu_asked *asked, const hu_export_format *format, hu_answer *a,
+                        hu_error *err)
 {
     size_t       rank;
     const int    rc = get_rank(v, asked, &rank, err);
@@ -189,40 +196,13 @@ static int answer_json(void *context, const hu_asked *asked, hu_answer *a, hu_er
 
 static const hu_route routes[] = {
     {"/", false, answer_page},
+    {"/edition", false, answer_edition},
     {"/timeline", false, answer_timeline},
     {"/trace.pftrace", true, answer_pftrace},
     {"/trace.json", true, answer_json},
 };
 
 /* the command */
-
-/* As report --html writes it, but for the timelines. */
-static int write_page(view *v, const hu_beside *beside, const char *arguments, hu_arena *arena, hu_error *err)
-{
-    hu_arena *scratch = hu_arena_new();
-    hu_report r = {
-        .job = &v->job, .beside = beside, .scratch = scratch, .unit = "samples", .arguments = arguments, .server = true};
-    hu_out *out = scratch ? hu_out_open_memory(arena) : NULL;
-    int     rc = out ? 0 : hu_fail_memory(err);
-
-    if (rc == 0)
-        rc = hu_html_write(&r, out, err);
-    if (rc == 0)
-        rc = hu_out_take(out, &v->page, err);
-    else
-        hu_out_abandon(out);
-    hu_arena_free(scratch);
-    return rc;
-}
-
-static int make_indexes(view *v, hu_arena *arena, hu_error *err)
-{
-    v->indexes = hu_arena_calloc(arena, v->job.n, sizeof *v->indexes);
-    for (size_t i = 0; v->indexes && i < v->job.n; i++)
-        if (!(v->indexes[i] = hu_sight_index_new(v->job.ranks[i].trace, arena)))
-            return hu_fail_memory(err);
-    return v->indexes ? 0 : hu_fail_memory(err);
-}
 
 /* The browser on this screen; where there is none, the way through ssh from the machine that has one. */
 static void show(const options *o, const hu_door *door, const char *address, hu_browser_page *page)
@@ -277,12 +257,15 @@ static int say_where(const options *o, const hu_door *door, hu_browser_page *pag
 }
 
 /* Until the user has seen enough. */
-static int serve(const options *o, view *v, hu_server *server, hu_error *err)
+static int serve(const options *o, hu_editions *editions, hu_edition *first, const hu_inputs *inputs, hu_server *server,
+                 hu_error *err)
 {
     const int               threads = hu_thread_count();
     const hu_server_options how = {.routes = routes,
                                    .n_routes = HU_COUNT(routes),
-                                   .context = v,
+                                   .context = editions,
+                                   .hold = hu_editions_hold,
+                                   .let_go = hu_editions_let_go,
                                    .threads = threads < 2              ? 2
                                               : threads > MOST_THREADS ? MOST_THREADS
                                                                        : threads};
@@ -295,7 +278,8 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGHUP);                /* the terminal is closed */
-    pthread_sigmask(SIG_BLOCK, &ends, NULL); /* in the server's threads too: the wait below takes them */
+    pthread_sigmask(SIG_BLOCK, &ends, NULL); /* in all other threads too: the wait below takes them */
+    hu_editions_begin(editions, first, inputs);
     if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), &page, err)) < 0)
         return rc;
     while (sigtimedwait(&ends, NULL, &pause) < 0)
@@ -304,73 +288,30 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
     return 0;
 }
 
-static int read_and_serve(const options *o, const hu_inputs *inputs, hu_beside *beside, const char *arguments,
-                          hu_server *server, hu_arena *arena)
-{
-    const hu_job_options how = {.limits = hu_limits_with_storms(o->shared.limits),
-                                .replays = true,
-                                .draws = true,
-                                .draws_all = true,
-                                .pixels = PIXELS,
-                                .keeps_traces = true,
-                                .keeps_snapshots = true,
-                                .beside = beside,
-                                .digest = {.steps = o->shared.steps, .frames = 5, .shapes = beside->counters.kernels.n}};
-    hu_error             err = {0};
-    view                 v;
-    int                  rc = hu_read_job(inputs, how, o->shared.quiet, arena, &v.job), status;
-
-    if (rc) {
-        hu_server_close(server);
-        return rc;
-    }
-    hu_unread_warn(&v.job.partial, o->shared.quiet);
-    if ((status = hu_strict_status(o->shared.strict, &v.job.unread, &v.job.partial, 0)) != 0) { /* before anybody looks */
-        hu_server_close(server);
-        hu_job_free(&v.job);
-        return status;
-    }
-    if ((rc = write_page(&v, beside, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
-        rc = serve(o, &v, server, &err);
-    if (hu_server_close(server)) /* before what it reads; else the process ends with it */
-        hu_job_free(&v.job);
-    return rc < 0 ? hu_command_fail(&err) : 0;
-}
-
-/* What has no timeline is shown beside what has, as in a report; alone it is no page. */
-static int sort_inputs(hu_cli_call *call, hu_sorted_inputs *out, hu_error *err)
-{
-    const hu_limits *limits = &((const options *)call->options)->shared.limits;
-    int              rc = hu_inputs_add_beside(call->argv, (size_t)call->n, limits, call->arena, &call->inputs, err);
-
-    if (rc == 0)
-        rc = hu_inputs_sort(&call->inputs, limits, call->arena, out, err);
-    if (rc == 0 && out->of[HU_INPUT_RANK].n == 0 && call->inputs.n)
-        rc = hu_fail(err, HU_EUSAGE, call->inputs.at[0], HU_NO_OFFSET,
-                     "has no timeline, and neither have the others; `holdup report` prints what is in it");
-    return rc;
-}
-
 static int run(hu_cli_call *call)
 {
-    const options   *o = call->options;
-    hu_error         err = {0};
-    hu_server       *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
-    hu_sorted_inputs sorted;
-    hu_beside        beside = {0};
-    int              rc = server ? sort_inputs(call, &sorted, &err) : err.code;
+    const options          *o = call->options;
+    const hu_edition_source source = {
+        .shared = &o->shared, .paths = call->argv, .n = (size_t)call->n, .source = call->source};
+    hu_error    err = {0};
+    hu_server  *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
+    hu_editions    editions;
+    hu_edition *first;
+    int         status, rc;
 
-    if (rc == 0)
-        rc = hu_beside_read(&sorted, &o->shared.limits, call->arena, &beside, &sorted.of[HU_INPUT_RANK].unread, &err);
-    if (rc < 0) {
-        if (server)
-            hu_server_close(server);
-        hu_beside_free(&beside);
+    if (!server)
         return hu_command_fail(&err);
+    hu_editions_init(&editions, &source, &call->inputs);
+    first = hu_edition_read(&source, &call->inputs, 1, &status);
+    if (!first) {
+        hu_server_close(server);
+        return status;
     }
-    rc = read_and_serve(o, &sorted.of[HU_INPUT_RANK], &beside, call->source, server, call->arena);
-    hu_beside_free(&beside);
-    return rc;
+    rc = serve(o, &editions, first, &call->inputs, server, &err);
+    hu_server_close(server);
+    if (!hu_editions_end(&editions))
+        _exit(rc < 0 ? hu_command_fail(&err) : 0); /* with the reading that nobody waits for */
+    return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
 const hu_command hu_command_view = {
@@ -380,8 +321,9 @@ const hu_command hu_command_view = {
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads traces and serves the page of `report --html` on this machine until Ctrl-C.\n"
              "The page loads only the visible part of the timeline, so even the largest trace\n"
-             "opens at once and shows every slice of every rank.  The server answers only requests\n"
-             "from this machine that hold the token of the printed address.",
+             "opens at once and shows every slice of every rank.  When a file changes, it is read\n"
+             "again, and open pages follow.  The server answers only requests from this machine\n"
+             "that hold the token of the printed address.",
     .examples = "  holdup view trace.json.gz --open\n"
                 "  holdup view run/ --port 0",
     .wants = "a trace",

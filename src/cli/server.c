@@ -52,9 +52,10 @@ const char *hu_asked_get(const hu_asked *asked, const char *name)
     return MHD_lookup_connection_value(asked->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static void give_back(void *arena)
+static void give_back(void *lent)
 {
-    hu_arena_free(arena);
+    hu_lent_return(lent);
+    free(lent);
 }
 
 /* What every answer says, so that no page from elsewhere shows, reads or keeps it. */
@@ -128,9 +129,9 @@ static void end_stream(void *stream)
     hu_stream_end(stream);
 }
 
-static struct MHD_Response *wrap_stream(hu_server *s, const hu_answer *a)
+static struct MHD_Response *wrap_stream(hu_server *s, const hu_answer *a, const hu_lent *lent)
 {
-    hu_stream           *stream = hu_stream_new(&s->streams, a->write, a->context, a->arena);
+    hu_stream           *stream = hu_stream_new(&s->streams, a->write, a->context, lent);
     struct MHD_Response *r = stream ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream,
                                                                         end_stream)
                                     : NULL;
@@ -140,16 +141,23 @@ static struct MHD_Response *wrap_stream(hu_server *s, const hu_answer *a)
     return r;
 }
 
-/* The response owns the answer's arena.  NULL, and it is gone, when there is no memory. */
-static struct MHD_Response *wrap(hu_server *s, const hu_answer *a)
+/* The response gives back what is lent.  NULL, and it is back, when there is no memory. */
+static struct MHD_Response *wrap(hu_server *s, const hu_answer *a, const hu_lent *lent)
 {
     struct MHD_Response *r;
+    hu_lent             *own;
 
     if (a->write)
-        return wrap_stream(s, a);
-    r = MHD_create_response_from_buffer_with_free_callback_cls(a->body.n, (void *)(uintptr_t)a->body.p, give_back, a->arena);
+        return wrap_stream(s, a, lent);
+    own = malloc(sizeof *own);
+    if (!own) {
+        hu_lent_return(lent);
+        return NULL;
+    }
+    *own = *lent;
+    r = MHD_create_response_from_buffer_with_free_callback_cls(a->body.n, (void *)(uintptr_t)a->body.p, give_back, own);
     if (!r)
-        hu_arena_free(a->arena);
+        give_back(own);
     return r;
 }
 
@@ -180,13 +188,17 @@ static enum MHD_Result answer(hu_server *s, const hu_route *route, struct MHD_Co
 {
     const hu_asked       asked = {c};
     hu_answer            a = {.type = "application/octet-stream"};
+    hu_lent              lent = {.let_go = s->options.let_go, .held = s->options.hold(s->options.context)};
     hu_error             err = {0};
     struct MHD_Response *r;
     enum MHD_Result      rc;
 
-    if (route->answer(s->options.context, &asked, &a, &err) < 0)
+    if (route->answer(lent.held, &asked, &a, &err) < 0) {
+        lent.let_go(lent.held);
         return say(c, status_of(err.code), err.text);
-    r = wrap(s, &a);
+    }
+    lent.arena = a.arena;
+    r = wrap(s, &a, &lent);
     if (!r)
         return MHD_NO;
     describe(r, &a);

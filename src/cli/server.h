@@ -14,7 +14,8 @@ typedef struct {
     const char      *type; /* of the content */
     const char      *file; /* the name under which a browser stores it; NULL: it is shown */
     hu_str           body;
-    hu_arena        *arena;          /* holds the body, or the writer's context, and goes with it; NULL: the body stays */
+    hu_arena        *arena;          /* holds the body, or the writer's context, and goes with it; NULL: it is part of what
+                                        is held (hu_server_options) */
     size_t           unpacked_bytes; /* of a packed body, said in X-Unpacked-Bytes; 0: it is not packed */
     hu_stream_write *write;          /* NULL: there is a body */
     void            *context;        /* of write */
@@ -26,14 +27,18 @@ typedef struct {
     /*
      * From several threads at once.  A failure becomes a status and err's text: HU_EUSAGE 400, HU_ENOMEM 503, others 500.
      */
-    int (*answer)(void *context, const hu_asked *asked, hu_answer *answer, hu_error *err);
+    int (*answer)(void *held, const hu_asked *asked, hu_answer *answer, hu_error *err);
 } hu_route;
 
 typedef struct {
     const hu_route *routes;
     size_t          n_routes;
-    void           *context; /* of every answer */
+    void           *context;
     int             threads; /* that answer */
+    /* What is answered from: held before an answer is asked, as its context, and let go when it was sent.  From several
+       threads at once. */
+    void *(*hold)(void *context);
+    void (*let_go)(void *held);
 } hu_server_options;
 
 enum { HU_SERVER_PORT = 9001 }; /* the only one on this machine that ui.perfetto.dev may read from */

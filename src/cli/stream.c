@@ -17,21 +17,21 @@ struct hu_stream {
     hu_streams      *streams;
     hu_stream_write *write;
     void            *context;
-    hu_arena        *arena;
+    hu_lent          lent;
     int              in, out; /* of the pipe; -1: not started */
     atomic_int       holders;
     atomic_bool      has_failed;
 };
 
-hu_stream *hu_stream_new(hu_streams *streams, hu_stream_write *write, void *context, hu_arena *arena)
+hu_stream *hu_stream_new(hu_streams *streams, hu_stream_write *write, void *context, const hu_lent *lent)
 {
     hu_stream *s = malloc(sizeof *s);
 
     if (!s) {
-        hu_arena_free(arena);
+        hu_lent_return(lent);
         return NULL;
     }
-    *s = (hu_stream){.streams = streams, .write = write, .context = context, .arena = arena, .in = -1, .out = -1};
+    *s = (hu_stream){.streams = streams, .write = write, .context = context, .lent = *lent, .in = -1, .out = -1};
     atomic_init(&s->holders, 1);
     return s;
 }
@@ -40,7 +40,7 @@ static void let_go(hu_stream *s)
 {
     if (atomic_fetch_sub(&s->holders, 1) > 1)
         return;
-    hu_arena_free(s->arena);
+    hu_lent_return(&s->lent);
     free(s);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/out.h"
+#include "cli/lent.h"
 
 typedef struct hu_stream hu_stream;
 
@@ -19,8 +20,8 @@ typedef struct {
 /* Writes the body.  It ends early when hu_out_has_failed: nobody wants the rest. */
 typedef int hu_stream_write(void *context, hu_out *out, hu_error *err);
 
-/* `context` lives in `arena`, which the stream frees.  Nothing runs yet.  NULL, and the arena is freed: no memory. */
-hu_stream *hu_stream_new(hu_streams *streams, hu_stream_write *write, void *context, hu_arena *arena);
+/* `context` is part of what is lent, which the stream gives back.  Nothing runs yet.  NULL, and it is back: no memory. */
+hu_stream *hu_stream_new(hu_streams *streams, hu_stream_write *write, void *context, const hu_lent *lent);
 
 /* Waits for up to `most` bytes; the first call starts the writer.  0: that was all; -1: it failed, or all is to end. */
 ssize_t hu_stream_read(hu_stream *stream, void *bytes, size_t most);

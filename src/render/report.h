@@ -31,7 +31,7 @@ typedef struct {
     const char      *unit;      /* what they are */
     const char      *arguments; /* inputs that a shell takes back, for the "next" line; NULL: too many */
     bool             is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
-    bool             server;    /* the page is served by a program that it may ask for timelines */
+    unsigned         edition;   /* of a page that is served by a program, which it may ask for timelines; 0: it is a file */
 } hu_report;
 
 /* How many rows a table has, and what its getters are given: one rank, or where rows are ranks the first of the job. */

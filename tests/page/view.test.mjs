@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,12 +13,12 @@ import { folder, program, root } from "./program.mjs";
 const trace = join(root, "examples/training/traces/slow_loader");
 
 // The program as it serves, `use(address, file)`; file is what it gives to a browser.
-async function served(use) {
+async function served(use, input = trace) {
   const own = mkdtempSync(join(folder, "view-")),
     browser = join(own, "browser");
   writeFileSync(browser, `#!/bin/sh\necho "$1" >${own}/part; mv ${own}/part ${own}/given\n`);
   chmodSync(browser, 0o755);
-  const child = spawn(program, ["view", trace, "--port", "0", "-q", "--open"], {
+  const child = spawn(program, ["view", input, "--port", "0", "-q", "--open"], {
     env: { ...process.env, BROWSER: browser, XDG_RUNTIME_DIR: own },
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -69,3 +69,26 @@ for (const [way, isFile] of [
       );
       await context.close();
     }));
+
+test("an open page follows its files, stays where it was, and says when the program has ended", async () => {
+  const input = mkdtempSync(join(folder, "changing-")),
+    file = join(input, "rank0.pt.trace.json.gz"),
+    context = await (await theBrowser()).newContext(),
+    tab = await context.newPage();
+  copyFileSync(join(trace, "rank0.pt.trace.json.gz"), file);
+  await served(async (address) => {
+    await tab.goto(address);
+    await tab.waitForSelector("html[data-ready]", { state: "attached" });
+    await tab.click('#nav a[href="#/kernels"]');
+    copyFileSync(join(root, "examples/training/traces/python_stacks/rank0.pt.trace.json.gz"), file);
+    await tab.waitForSelector('body[data-server="2"]', { timeout: 30000 });
+    await tab.waitForSelector("html[data-ready]", { state: "attached" });
+    assert.ok(tab.url().endsWith("/#/kernels"), tab.url());
+    assert.ok(await tab.isVisible("#kernels"));
+    assert.equal(await tab.locator("#main > .gone").count(), 0);
+  }, input);
+  await tab.waitForSelector("#main > .gone", { timeout: 30000 });
+  assert.match(await tab.innerText("#main > .gone"), /holdup view has ended/);
+  await context.close();
+  rmSync(input, { recursive: true });
+});

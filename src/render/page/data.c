@@ -156,7 +156,7 @@ int hu_page_data(hu_page *p, hu_error *err)
 
     if ((rc = write_words(p, err)) < 0 || (rc = write_report(p, err)) < 0)
         return rc;
-    for (size_t i = 0; i < p->r->job->n && !p->r->server; i++) { /* a server is asked for them, piece by piece */
+    for (size_t i = 0; i < p->r->job->n && !p->r->edition; i++) { /* a server is asked for them, piece by piece */
         const hu_timeline *t = &p->r->job->ranks[i].timeline;
 
         if (t->bytes.n == 0)

@@ -62,7 +62,7 @@ static void write_head(hu_page *p)
     hu_out_text(p->out, "'; style-src '");
     hu_out_text(p->out, hu_page_style_hash);
     hu_out_printf(p->out, "'; worker-src blob:; img-src data:;%s base-uri 'none'; form-action 'none'\">\n",
-                  p->r->server ? " connect-src 'self';" : "");
+                  p->r->edition ? " connect-src 'self';" : "");
     hu_out_text(p->out, "<meta name=\"referrer\" content=\"no-referrer\">\n"
                         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                         "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>");
@@ -200,7 +200,10 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     int            rc;
 
     write_head(&p);
-    hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
+    if (report->edition)
+        hu_out_printf(out, "<body data-server=\"%u\">\n", report->edition);
+    else
+        hu_out_text(out, "<body>\n");
     hu_out_text(out, "<a class=\"skip\" href=\"#main\">skip to the report</a>\n<header id=\"top\"><p "
                      "class=\"brand\">holdup</p><h1>");
     if (report->job->n > 1)
