@@ -295,7 +295,7 @@ static int run(hu_cli_call *call)
         .shared = &o->shared, .paths = call->argv, .n = (size_t)call->n, .source = call->source};
     hu_error    err = {0};
     hu_server  *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
-    hu_editions    editions;
+    hu_editions editions;
     hu_edition *first;
     int         status, rc;
 
