@@ -3,12 +3,15 @@
  *
  * Columns of a trace grow to hundreds of megabytes.  Doubling them by copying would touch each page twice and hold
  * both copies for a moment; mremap moves the page tables instead, and pages behind the end of the data are never
- * touched.  This and input.c are the only files that ask the system for memory.
+ * touched.  Maps of work that is done serve the next (spare.h); what is in them is not zero.  This, spare.c and input.c are the
+ * only files that ask the system for memory.
  */
 #include "base/arena.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "base/spare.h"
 
 enum {
     FIRST_CHUNK_BYTES = 2 * 1024, /* a thousand ranks have thirty arenas each, most of them nearly empty */
@@ -20,7 +23,7 @@ enum {
 typedef struct block {
     struct block *prev, *next;
     size_t        total; /* header included */
-    size_t        pad;   /* keeps the payload aligned to 16 */
+    size_t        used;  /* bytes from here on that somebody may have written to before; what lies behind is zero in a map */
 } block;
 
 struct hu_arena {
@@ -48,22 +51,47 @@ static bool can_move(size_t total)
 #endif
 }
 
+static block *take_spare(size_t total)
+{
+    block *b = hu_spare_take(&total);
+
+    if (b)
+        b->total = b->used = total;
+    return b;
+}
+
+static block *take_map(size_t total)
+{
+    block *b = take_spare(total);
+
+    if (b)
+        return b;
+    b = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED)
+        return NULL;
+    b->total = total;
+    b->used = sizeof *b;
+    return b;
+}
+
 static block *system_take(size_t total)
 {
-    void *p;
+    block *b;
 
-    if (!is_mapped(total))
-        return malloc(total);
-    p = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    if (is_mapped(total))
+        return take_map(total);
+    b = malloc(total);
+    if (b)
+        b->total = b->used = total;
+    return b;
 }
 
 static void system_give(block *b)
 {
-    if (is_mapped(b->total))
-        munmap(b, b->total);
-    else
+    if (!is_mapped(b->total))
         free(b);
+    else if (!hu_spare_give(b, b->total))
+        munmap(b, b->total);
 }
 
 static void link_block(hu_arena *arena, block *b)
@@ -92,7 +120,6 @@ static block *take_block(hu_arena *arena, size_t payload)
         arena->lacked = true;
         return NULL;
     }
-    b->total = total;
     link_block(arena, b);
     return b;
 }
@@ -129,10 +156,21 @@ static size_t aligned(size_t size)
     return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* Was a piece of this size, which was just given, a page map of its own? */
-static bool is_fresh(size_t size)
+/* Clears bytes of a block that begins with `p`, where they are not zero already. */
+static void clear(void *p, size_t from, size_t end)
 {
-    return is_mapped(aligned(size) + sizeof(block));
+    const block *b = (const block *)p - 1;
+    const size_t used = b->used - sizeof *b;
+
+    end = end < used ? end : used;
+    if (from < end)
+        memset((char *)p + from, 0, end - from);
+}
+
+/* Pieces of this size are blocks of their own. */
+static bool is_apart(size_t need)
+{
+    return need > CHUNK_BYTES / 4;
 }
 
 void *hu_arena_alloc(hu_arena *arena, size_t size)
@@ -143,7 +181,7 @@ void *hu_arena_alloc(hu_arena *arena, size_t size)
 
     if (need < size)
         return NULL;
-    if (need > CHUNK_BYTES / 4) {
+    if (is_apart(need)) {
         b = take_block(arena, need);
         return b ? b + 1 : NULL;
     }
@@ -163,7 +201,6 @@ void *hu_arena_alloc(hu_arena *arena, size_t size)
     return p;
 }
 
-/* The system's pages are zero already. */
 void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
 {
     size_t total;
@@ -172,7 +209,11 @@ void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
     if (!hu_mul_size(count, size, &total))
         return NULL;
     p = hu_arena_alloc(arena, total ? total : 1);
-    return p && !is_fresh(total) ? memset(p, 0, total) : p;
+    if (p && is_apart(aligned(total)))
+        clear(p, 0, total);
+    else if (p)
+        memset(p, 0, total);
+    return p;
 }
 
 void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
@@ -189,7 +230,10 @@ void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
     old_total = from->total;
     if (total <= old_total)
         return old;
-    if (can_move(old_total)) {
+    b = is_mapped(old_total) ? take_spare(total) : NULL;
+    if (b) {
+        link_block(arena, b);
+    } else if (can_move(old_total)) {
         unlink_block(arena, from);
         b = mremap(from, old_total, total, MREMAP_MAYMOVE);
         if (b == MAP_FAILED) {
@@ -200,11 +244,13 @@ void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
         b->total = total;
         link_block(arena, b);
         return b + 1;
+    } else {
+        b = take_block(arena, size);
     }
-    b = take_block(arena, size);
     if (!b)
         return NULL;
     memcpy(b + 1, old, old_total - sizeof(block));
+    b->used = b->used > old_total ? b->used : old_total;
     hu_arena_drop(arena, old);
     return b + 1;
 }
@@ -213,8 +259,8 @@ void *hu_arena_grow_cleared(hu_arena *arena, void *old, size_t old_size, size_t 
 {
     char *p = hu_arena_grow(arena, old, size);
 
-    if (p && !is_mapped(((block *)(void *)p - 1)->total))
-        memset(p + old_size, 0, size - old_size);
+    if (p)
+        clear(p, old_size, size);
     return p;
 }
 

@@ -11,10 +11,13 @@
 #include "advise/compare.h"
 #include "advise/unseen.h"
 #include "analyze/digest_wire.h"
+#include "base/spare.h"
 #include "job/beside.h"
 #include "job/chosen.h"
 #include "job/filling.h"
 #include "job/partial.h"
+
+enum { SPARE_BYTES = 32 << 20 }; /* of maps that a thread keeps from one rank to the next */
 
 /*
  * The arenas of a digest that was just measured are mostly room that its questions did not need; packed and unpacked it
@@ -377,7 +380,9 @@ int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena
                                  .threads = few && w.n_mine ? (w.threads + (int)w.n_mine - 1) / (int)w.n_mine : 1,
                                  .progress = options->progress};
     w.digest.threads = few ? w.threads : 1;
+    hu_spare_begin(few ? 0 : (size_t)w.threads * SPARE_BYTES);
     hu_thread_each(w.n_mine, w.threads, read_mine, &w);
+    hu_spare_end();
     if (!hu_crew_is_first(options->crew))
         return finish_share(&w);
     hu_exchange_receive(&w);

@@ -5,6 +5,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/spare.h"
 #include "base/stats.h"
 #include "base/thread.h"
 #include "base/utf8.h"
@@ -56,6 +57,68 @@ static void what_grows_cleared_is_zero(void **state)
         n = size;
     }
     hu_arena_free(arena);
+}
+
+static bool is_filled(const char *p, size_t from, size_t end, char with)
+{
+    for (size_t i = from; i < end; i++)
+        if (p[i] != with)
+            return false;
+    return true;
+}
+
+/* An arena with maps full of sevens comes and goes. */
+static void leave_sevens(void)
+{
+    hu_arena *arena = hu_arena_new();
+
+    for (size_t size = 1u << 20; size <= 4u << 20; size *= 2)
+        memset(hu_arena_alloc(arena, size), 7, size);
+    hu_arena_free(arena);
+}
+
+static void a_map_that_served_before_is_cleared_where_zeros_are_asked_for(void **state)
+{
+    const size_t size = 1u << 20;
+    hu_arena    *arena = hu_arena_new();
+    char        *p, *cleared, *grown;
+
+    (void)state;
+    hu_spare_begin(16u << 20);
+    leave_sevens();
+    p = hu_arena_alloc(arena, size);
+    assert_true(is_filled(p, 0, size, 7)); /* else no map came back, and this proves nothing */
+    cleared = hu_arena_calloc(arena, 1, size);
+    assert_true(is_filled(cleared, 0, size, 0));
+    leave_sevens();
+    grown = hu_arena_grow_cleared(arena, NULL, 0, size / 2);
+    assert_true(is_filled(grown, 0, size / 2, 0));
+    memset(grown, 1, size / 2);
+    for (size_t n = size / 2; n < 16u << 20; n *= 2) {
+        grown = hu_arena_grow_cleared(arena, grown, n, 2 * n);
+        assert_true(is_filled(grown, 0, size / 2, 1));
+        assert_true(is_filled(grown, size / 2, 2 * n, 0));
+    }
+    hu_arena_free(arena);
+    hu_spare_end();
+}
+
+static void no_map_is_kept_beyond_the_limit_nor_behind_the_end(void **state)
+{
+    size_t bytes = 1u << 20;
+    void  *map;
+
+    (void)state;
+    hu_spare_begin(3u << 19);
+    leave_sevens(); /* 1, 2 and 4 MiB, each with a head */
+    map = hu_spare_take(&bytes);
+    assert_non_null(map);
+    assert_in_range(bytes, 1u << 20, (1u << 20) + 64);
+    assert_null(hu_spare_take(&bytes));
+    assert_true(hu_spare_give(map, bytes));
+    hu_spare_end();
+    leave_sevens();
+    assert_null(hu_spare_take(&bytes));
 }
 
 static void equal_texts_have_one_id_and_zero_is_empty(void **state)
@@ -146,6 +209,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_keeps_its_contents_while_it_grows_into_a_page_map),
         cmocka_unit_test(what_grows_cleared_is_zero),
+        cmocka_unit_test(a_map_that_served_before_is_cleared_where_zeros_are_asked_for),
+        cmocka_unit_test(no_map_is_kept_beyond_the_limit_nor_behind_the_end),
         cmocka_unit_test(equal_texts_have_one_id_and_zero_is_empty),
         cmocka_unit_test(a_map_finds_what_was_put),
         cmocka_unit_test(quantiles_are_numpys),
