@@ -12,6 +12,8 @@
  *     end(op)     = start + cost
  *     end(node)   = max(begin + cost, what it waits for + w, the op that frees a place in the queue)
  *
+ * Most nodes launch nothing and wait for nothing.  Such follow each other in chains, which are found once for all sweeps.
+ *
  * A step ends twice: when the host reaches its mark, and when the work launched up to there has ended too.  Over the window
  * the longer of the two is its length: were the GPU faster, it would first work off its backlog and then wait for the host;
  * were the host faster, it would only add to the backlog.  By how much the GPU caught up in the measured window
@@ -64,6 +66,27 @@ void hu_costs_copy(const hu_graph *g, const hu_costs *from, hu_costs *to)
     to->gap_more_ns = from->gap_more_ns;
 }
 
+static bool is_plain(const hu_node *n)
+{
+    return n->n_ops == 0 && n->n_waits == 0 && n->after == HU_NONE;
+}
+
+static bool find_chains(hu_replay *r)
+{
+    const hu_graph *g = r->g;
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        hu_chain chain = {.first = i, .lane = g->node[i].lane};
+
+        while (i < g->n_nodes && g->node[i].lane == chain.lane && is_plain(&g->node[i]))
+            i++;
+        chain.end = i;
+        if (!hu_vec_push(r->arena, &r->chains, chain))
+            return false;
+    }
+    return true;
+}
+
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
 {
     hu_replay *r = hu_arena_calloc(arena, 1, sizeof *r);
@@ -81,7 +104,7 @@ hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
     r->op_end = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *r->op_end);
     if (!r->lane_end || !r->stream_end || !r->stream_last || !r->node_begin || !r->node_end || !r->op_start || !r->op_end)
         return NULL;
-    return r;
+    return find_chains(r) ? r : NULL;
 }
 
 bool hu_replay_is_external(const hu_op *op)
@@ -168,8 +191,13 @@ static inline __attribute__((always_inline)) void sweep(hu_replay *r, const hu_c
     const hu_graph *g = r->g;
 
     hu_sweep_reset(r);
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        run_node(r, c, i, path);
+    for (size_t k = 0; k < r->chains.n; k++) {
+        const hu_chain *chain = &r->chains.at[k];
+
+        hu_sweep_chain(r, c, chain, path);
+        if (chain->end < g->n_nodes)
+            run_node(r, c, chain->end, path);
+    }
     hu_sweep_ends(r, c, ends_ns, last_op);
 }
 

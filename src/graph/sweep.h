@@ -15,8 +15,16 @@ enum { HU_BY_OWN, HU_BY_LAUNCH, HU_BY_BEFORE, HU_BY_START, HU_BY_FULL, HU_BY_HOS
 
 enum { HU_EXTERNAL_NS = 100000 }; /* a delay this long has a cause outside of the stream */
 
+/* Nodes of one lane in a row that launch nothing and wait for nothing: first .. end, and behind them one that may. */
+typedef struct {
+    uint32_t first, end, lane;
+} hu_chain;
+
+typedef HU_VEC(hu_chain) hu_chains;
+
 struct hu_replay {
     const hu_graph *g;
+    hu_chains       chains; /* of all nodes, in order */
     int64_t         origin_ns; /* at which its window begins; 0 of a rank alone */
     int64_t        *lane_end, *stream_end;
     uint32_t       *stream_last;
@@ -54,6 +62,21 @@ HU_SWEEP_INLINE void hu_sweep_reset(hu_replay *r)
         r->lane_end[k] = r->origin_ns;
     for (uint32_t k = 0; k < r->g->n_streams; k++)
         r->stream_last[k] = HU_NONE;
+}
+
+/* One of these ends when its time is over, and the next begins: no row of the graph has to be looked at. */
+HU_SWEEP_INLINE void hu_sweep_chain(hu_replay *r, const hu_costs *c, const hu_chain *chain, bool path)
+{
+    int64_t now = r->lane_end[chain->lane];
+
+    for (uint32_t i = chain->first; i < chain->end; i++) {
+        r->node_begin[i] = now;
+        now += c->node[i] * c->scale;
+        r->node_end[i] = now;
+        if (path)
+            r->node_end_by[i] = HU_BY_OWN;
+    }
+    r->lane_end[chain->lane] = now;
 }
 
 HU_SWEEP_INLINE void hu_sweep_begin(hu_replay *r, const hu_costs *c, uint32_t i)
