@@ -38,13 +38,20 @@ static uint32_t node_before(const hu_building *b, int64_t time_ns)
     return low ? low - 1 : 0;
 }
 
-/* The step of the window in which a launch lies; -1 before it. */
-static int16_t step_of(const hu_building *b, int64_t launched_ns)
-{
-    int16_t step = -1;
+typedef struct {
+    int64_t ns;
+    int16_t step;
+} launched;
 
-    for (size_t i = 0; i + 1 < b->g->n_marks && i < INT16_MAX && b->g->mark[i].host_end_ns <= launched_ns; i++)
+/* The step of the window in which a launch lies; -1 before it.  Most launches are asked for in the order of time, so the
+   search goes on where the one before it ended. */
+static int16_t step_of(const hu_building *b, int64_t launched_ns, launched *last)
+{
+    int16_t step = launched_ns >= last->ns ? last->step : -1;
+
+    for (size_t i = (size_t)(step + 1); i + 1 < b->g->n_marks && i < INT16_MAX && b->g->mark[i].host_end_ns <= launched_ns; i++)
         step = (int16_t)i;
+    *last = (launched){launched_ns, step};
     return step;
 }
 
@@ -125,6 +132,7 @@ static bool place_unlaunched(hu_building *b)
 {
     const hu_slices *s = &b->ask->s;
     uint32_t        *next = hu_arena_alloc(b->ask->scratch, (b->ask->n_tracks + 1) * sizeof *next);
+    launched         last = {INT64_MIN, -1};
 
     if (!next)
         return false;
@@ -139,7 +147,7 @@ static bool place_unlaunched(hu_building *b)
     }
     place_head(b);
     for (size_t i = 0; i < b->ops.n; i++)
-        b->ops.at[i].step = step_of(b, launched_at(b, &b->ops.at[i]));
+        b->ops.at[i].step = step_of(b, launched_at(b, &b->ops.at[i]), &last);
     return true;
 }
 
