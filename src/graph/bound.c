@@ -17,11 +17,11 @@ static bool is_in_window(const hu_graph *g, const hu_node *n)
     return n->start_ns >= g->mark[0].host_end_ns && n->start_ns < g->mark[g->n_marks - 1].host_end_ns;
 }
 
-void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns)
+void hu_bound_streams(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns)
 {
     memset(busy_ns, 0, g->n_streams * sizeof *busy_ns);
     for (size_t i = 0; i < g->n_ops; i++)
-        if (g->op[i].step >= 0 && !(c->op_flags[i] & HU_EDIT_DETACHED))
+        if (g->op[i].step >= 0 && !(c->op_flags[i] & HU_EDIT_DETACHED) && !(1u << g->op[i].class & but))
             busy_ns[g->op[i].stream] += c->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
 }
 
@@ -29,10 +29,7 @@ static int64_t busiest_stream(const hu_graph *g, const hu_costs *c, unsigned but
 {
     int64_t most = 0;
 
-    hu_bound_streams(g, c, busy_ns);
-    for (size_t i = 0; i < g->n_ops; i++)
-        if (g->op[i].step >= 0 && !(c->op_flags[i] & HU_EDIT_DETACHED) && 1u << g->op[i].class & but)
-            busy_ns[g->op[i].stream] -= c->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
+    hu_bound_streams(g, c, but, busy_ns);
     for (uint32_t s = 0; s < g->n_streams; s++)
         most = busy_ns[s] > most ? busy_ns[s] : most;
     return most;
@@ -46,16 +43,6 @@ double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int
         if (g->node[i].lane == g->main_lane && is_in_window(g, &g->node[i]) && !(1u << g->node[i].class & but))
             thread += c->node[i];
     return (double)(thread > stream ? thread : stream) / (double)(g->n_marks - 1);
-}
-
-double hu_bound_link_ns(const hu_graph *g, const hu_costs *c)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < g->n_ops; i++)
-        if (g->op[i].step >= 0 && g->op[i].class == HU_CLASS_COPY && c->op_flags[i] & HU_EDIT_DETACHED)
-            sum += (double)c->op[i];
-    return sum / (double)(g->n_marks - 1);
 }
 
 double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch)
@@ -74,18 +61,23 @@ double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch)
     return (double)hu_intervals_length(&work) / (double)(g->n_marks - 1);
 }
 
-double hu_bound_work_left_ns(const hu_graph *g, const hu_costs *c, double work_ns)
+hu_bound_work hu_bound_work_left(const hu_graph *g, const hu_costs *c, double work_ns)
 {
-    int64_t taken = 0;
+    const double steps = (double)(g->n_marks - 1);
+    int64_t      taken = 0;
+    double       link = 0;
 
     for (size_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
+        const bool   is_detached = c->op_flags[i] & HU_EDIT_DETACHED;
 
         if (op->step < 0 || op->class == HU_CLASS_COMM)
             continue;
-        taken += c->op_flags[i] & HU_EDIT_DETACHED ? op->cost_ns : op->cost_ns > c->op[i] ? op->cost_ns - c->op[i] : 0;
+        taken += is_detached ? op->cost_ns : op->cost_ns > c->op[i] ? op->cost_ns - c->op[i] : 0;
+        if (is_detached && op->class == HU_CLASS_COPY)
+            link += (double)c->op[i];
     }
-    return fmax(0, work_ns - (double)taken / (double)(g->n_marks - 1));
+    return (hu_bound_work){.left_ns = fmax(0, work_ns - (double)taken / steps), .link_ns = link / steps};
 }
 
 double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c)
@@ -95,7 +87,7 @@ double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c)
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (c->node_flags[i])
             return INFINITY;
-        if (is_in_window(g, &g->node[i]) && c->node[i] < g->node[i].cost_ns)
+        if (c->node[i] < g->node[i].cost_ns && is_in_window(g, &g->node[i]))
             sum += (double)g->node[i].cost_ns;
     }
     for (size_t i = 0; i < g->n_ops; i++) {

@@ -5,20 +5,17 @@
 
 #include "graph/replay.h"
 
-/* What each stream has to do in the window under these costs, without what runs beside everything: busy_ns[0..n_streams). */
-void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns);
+/*
+ * What each stream has to do in the window under these costs, without what runs beside everything: busy_ns[0..n_streams).
+ * `but` are classes (bits of hu_class) that do not count.
+ */
+void hu_bound_streams(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
 
 /*
- * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` are
- * classes (bits of hu_class) that do not count.  busy_ns[0..n_streams) is space to work in.
+ * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` as above.
+ * busy_ns[0..n_streams) is space to work in.
  */
 double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
-
-/*
- * What copies that run beside everything keep the host's link busy for, in ns per step: one after the other, whatever
- * streams they are on.
- */
-double hu_bound_link_ns(const hu_graph *g, const hu_costs *c);
 
 /*
  * GPU operations of the window as observed, each instant once, in ns per step; without communication, whose kernels may do
@@ -26,11 +23,15 @@ double hu_bound_link_ns(const hu_graph *g, const hu_costs *c);
  */
 double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch);
 
-/*
- * What is left of `work_ns` (hu_bound_work_ns) under these costs: two streams share one GPU, so what it computed one after
- * the other does not get shorter by being launched earlier.
- */
-double hu_bound_work_left_ns(const hu_graph *g, const hu_costs *c, double work_ns);
+typedef struct {
+    double left_ns; /* of `work_ns` (hu_bound_work_ns): two streams share one GPU, so what it computed one after the other does
+                       not get shorter by being launched earlier */
+    double link_ns; /* that copies which run beside everything keep the host's link busy: one after the other, whatever
+                       streams they are on */
+} hu_bound_work;
+
+/* What the device still has to do under these costs, in ns per step. */
+hu_bound_work hu_bound_work_left(const hu_graph *g, const hu_costs *c, double work_ns);
 
 /*
  * What all threads of the main process together compute, divided by the CPUs that the job may use, of a whole capture;

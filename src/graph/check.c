@@ -37,7 +37,6 @@ static double worst_step(hu_pricer *p, int64_t *ends)
     const hu_graph *g = hu_pricer_graph(p);
     double          worst = 0;
 
-    hu_replay_run(hu_pricer_replay(p), hu_pricer_costs(p), ends);
     for (size_t m = 1; m < g->n_marks; m++)
         worst = fmax(worst, off_pct(ends[m] - ends[m - 1], hu_replay_seen_ns(hu_pricer_replay(p), m - 1)));
     if (hu_replay_work_ends(hu_pricer_replay(p), ends))
@@ -62,7 +61,7 @@ static double count_infeasible(hu_pricer *p, double *spread)
     for (size_t i = 0; i < HU_COUNT(probes); i++) {
         hu_price price;
 
-        hu_price_edits(p, &probes[i], 1, &price);
+        hu_price_point(p, &probes[i], 1, &price);
         bad += !price.is_feasible;
         *spread = fmax(*spread, price.spread_pct / fmax(1, fabs(price.gain_pct) / 50));
     }
@@ -191,15 +190,12 @@ static bool is_missed(const hu_graph *g, hu_check_id id)
     return g->n_ops > 0 && (id != HU_CHECK_HOLD_OUT || g->is_whole || steps < FEWEST_STEPS);
 }
 
-int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_check *out, hu_error *err)
+int hu_check_measure(hu_pricer *p, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out, hu_error *err)
 {
     const hu_graph       *g = hu_pricer_graph(p);
     const hu_calibration *c = &g->calibration;
-    int64_t              *ends = hu_arena_alloc(scratch, g->n_marks * sizeof *ends);
     double                spread;
 
-    if (!ends)
-        return hu_fail_memory(err);
     out->value[HU_CHECK_LOCAL] = c->ops ? 100 * (double)c->local / (double)c->ops : NAN;
     out->value[HU_CHECK_GLOBAL] = worst_step(p, ends);
     out->value[HU_CHECK_COVERAGE] = path->total_ns > 0

@@ -31,8 +31,11 @@ typedef struct {
     hu_grade worst;
 } hu_check;
 
-/* Runs the battery; `scratch` pays for it.  Returns 0 or HU_ENOMEM. */
-int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_check *out, hu_error *err);
+/*
+ * Runs the battery; `scratch` pays for it.  `path` and `ends`, n_marks of them to work in, are of the replay as it was, the
+ * last that the pricer made.  Returns 0 or HU_ENOMEM.
+ */
+int hu_check_measure(hu_pricer *p, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out, hu_error *err);
 
 const char *hu_check_key(hu_check_id id);
 const char *hu_check_what(hu_check_id id);

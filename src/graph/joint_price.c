@@ -200,8 +200,9 @@ static double least_work_ns(const hu_joint_pricer *p)
     double least = 0;
 
     for (size_t r = 0; r < p->n; r++) {
-        least = fmax(least, hu_bound_work_left_ns(p->ranks[r].graph, p->costs[r], p->work_ns[r]));
-        least = fmax(least, hu_bound_link_ns(p->ranks[r].graph, p->costs[r]));
+        const hu_bound_work work = hu_bound_work_left(p->ranks[r].graph, p->costs[r], p->work_ns[r]);
+
+        least = fmax(least, fmax(work.left_ns, work.link_ns));
     }
     return least;
 }
@@ -212,7 +213,7 @@ static double least_drain_ns(const hu_joint_pricer *p)
     double sum = 0;
 
     for (size_t r = 0; p->drain > 0 && r < p->n; r++)
-        sum += hu_bound_work_left_ns(p->ranks[r].graph, p->costs[r], p->work_ns[r]);
+        sum += hu_bound_work_left(p->ranks[r].graph, p->costs[r], p->work_ns[r]).left_ns;
     return (1 + p->drain) * sum / (double)p->n;
 }
 

@@ -199,7 +199,8 @@ static size_t make_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor
 static double run_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t gap_more_ns, int64_t *ends_ns,
                        size_t *touched)
 {
-    double before, after;
+    double        before, after;
+    hu_bound_work work;
 
     *touched = 0;
     if (n == 0) {
@@ -212,9 +213,8 @@ static double run_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor a
     after = hu_replay_step_ns(p->g, ends_ns);
     if (p->is_backlogged && is_by_operator(edits, n))
         after = fmin(after, behind_backlog_ns(p));
-    after = fmax(after,
-                 fmin(before, fmax(left_to_compute(p, edits, n), fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns),
-                                                                      hu_bound_link_ns(p->g, p->costs)))));
+    work = hu_bound_work_left(p->g, p->costs, p->work_ns);
+    after = fmax(after, fmin(before, fmax(left_to_compute(p, edits, n), fmax(work.left_ns, work.link_ns))));
     hu_price_memo_put(p->memo, &(hu_price_question){edits, n, anchor, gap_more_ns}, after);
     return after;
 }
@@ -231,6 +231,18 @@ static double step_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor 
     size_t       unused;
 
     return isnan(known) ? run_with(p, edits, n, anchor, gap_more_ns, p->after, &unused) : known;
+}
+
+/* The same where nobody needs instants, but the costs, whoever replayed them. */
+static double step_in_place(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor)
+{
+    const double known = hu_price_memo_get(p->memo, &(hu_price_question){edits, n, anchor, 0});
+    size_t       unused;
+
+    if (isnan(known))
+        return run(p, edits, n, anchor, p->after, &unused);
+    make_edits(p, edits, n, anchor, 0);
+    return known;
 }
 
 const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n)
@@ -258,7 +270,7 @@ static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
     int64_t                 *busy = p->busy;
     bool                     ok = true;
 
-    hu_bound_streams(g, p->costs, busy);
+    hu_bound_streams(g, p->costs, 0, busy);
     for (size_t i = 0; i < g->n_ops && g->n_marks == 2; i++)
         if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED) && at.op_start[i] < ends_ns[0])
             busy[g->op[i].stream] -= (at.op_end[i] < ends_ns[0] ? at.op_end[i] : ends_ns[0]) - at.op_start[i];
@@ -354,8 +366,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
     if (hu_price_free(edits, n, free_of)) {
         if (p->is_tied)
             tied_pct = 100 * (1 - step_with(p, free_of, n, HU_ANCHOR_HOST, 0) / hu_replay_step_ns(p->g, p->tied));
-        r->free_ns = step_with(p, free_of, n, HU_ANCHOR_PREDECESSOR, 0);
-        make_edits(p, free_of, n, HU_ANCHOR_PREDECESSOR, 0); /* its costs, whoever replayed them */
+        r->free_ns = step_in_place(p, free_of, n, HU_ANCHOR_PREDECESSOR);
     }
     r->free_pct = 100 * (1 - r->free_ns / r->before_ns);
     if (p->is_tied)
@@ -364,7 +375,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
     least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
     least = fmax(least, fmin(r->before_ns, left_to_compute(p, edits, n)));
     least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
-    least = fmax(least, fmin(r->before_ns, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
+    least = fmax(least, fmin(r->before_ns, hu_bound_work_left(p->g, p->costs, p->work_ns).left_ns));
     r->free_pct = fmax(r->gain_pct, fmin(fmax(r->free_pct, r->high_pct), 100 * (1 - least / r->before_ns)));
 }
 
@@ -413,12 +424,40 @@ static double gain_with_gaps(hu_pricer *p, const hu_edit *edits, size_t n, int64
     return 100 * (1 - step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, more_ns) / before_ns);
 }
 
+/* The price without its interval, and what the edits gain in the other reading.  Costs and instants are the edits' when it
+   returns. */
+static hu_price price_point(hu_pricer *p, const hu_edit *edits, size_t n, double *tied_pct)
+{
+    hu_price r = {0};
+    size_t   unused;
+
+    if (p->is_tied) {
+        const double before_ns = run(p, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
+
+        *tied_pct = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, 0) / before_ns);
+    }
+    r.before_ns = run(p, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
+    r.after_ns = run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
+    r.is_feasible = is_feasible(p, p->after);
+    r.gain_pct = 100 * (1 - r.after_ns / r.before_ns);
+    if (!p->is_tied)
+        *tied_pct = r.gain_pct;
+    r.spread_pct = fabs(r.gain_pct - *tied_pct);
+    return r;
+}
+
+void hu_price_point(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
+{
+    double unused;
+
+    *out = price_point(p, edits, n, &unused);
+}
+
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
     const hu_calibration *c = &p->g->calibration;
-    hu_price              r = {0};
-    size_t                unused;
-    double                tied = 0, half, more, share = 0, least = INFINITY, most = -INFINITY;
+    hu_price              r;
+    double                tied, half, more, share = 0, least = INFINITY, most = -INFINITY;
 
     if (!c->is_gap_seen && p->g->n_ops > 0 && n > 0) {
         const double before_ns = hu_replay_step_ns(p->g, p->base);
@@ -426,20 +465,8 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
         least = gain_with_gaps(p, edits, n, c->most_gap_ns, before_ns);
         most = gain_with_gaps(p, edits, n, 0, before_ns);
     }
-
-    if (p->is_tied) {
-        const double before_ns = run(p, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
-
-        tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, 0) / before_ns);
-    }
-    r.before_ns = run(p, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
-    r.after_ns = run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
-    r.is_feasible = is_feasible(p, p->after);
+    r = price_point(p, edits, n, &tied);
     r.work_pct = share_of_work(p->g, p->costs);
-    r.gain_pct = 100 * (1 - r.after_ns / r.before_ns);
-    if (!p->is_tied)
-        tied = r.gain_pct;
-    r.spread_pct = fabs(r.gain_pct - tied);
     for (size_t i = 0; i < n; i++)
         share = fmax(share, floor_share[edits[i].kind]);
     half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
@@ -516,10 +543,10 @@ void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
     hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY, .glob = name};
     hu_price without;
 
-    hu_price_edits(p, &edit, 1, &without);
+    hu_price_point(p, &edit, 1, &without);
     edit.flavour = HU_EDIT_REALISTIC;
     if (kind == HU_EDIT_DATA)
-        edit.factor = loader_factor(p, without.before_ns, without.free_ns);
+        edit.factor = loader_factor(p, without.before_ns, without.after_ns);
     hu_price_edits(p, &edit, 1, out);
     out->factor = edit.factor;
     out->is_feasible = out->is_feasible && without.is_feasible;

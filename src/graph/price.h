@@ -43,6 +43,10 @@ void hu_pricer_learn(hu_pricer *p, const hu_pricer *from);
    it. */
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
 
+/* The same without an interval, for less than half of the time: before_ns, after_ns, gain_pct, spread_pct, touched and
+   is_feasible; the rest is 0. */
+void hu_price_point(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
+
 /*
  * Does work that was launched before the capture fill the queue, so that the host of the window waits for that?  What such
  * work is of is not known, so edits of what an operator launches are priced by the work that was launched in the window.

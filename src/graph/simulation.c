@@ -40,7 +40,7 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
         return hu_fail_memory(err);
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
     if (rc == 0)
-        rc = hu_check_measure(s->pricer, &s->path, s->scratch, &s->check, err);
+        rc = hu_check_measure(s->pricer, &s->path, ends, s->scratch, &s->check, err);
     return rc == 0 && hu_arena_lacked(s->arena) ? hu_fail_memory(err) : rc;
 }
 
