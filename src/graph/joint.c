@@ -6,6 +6,9 @@
  * So the order is found by Kahn's algorithm over all instants: a node's begin and end, an operation's start, and the
  * meetings.  It holds for every set of costs, and each replay is then a sweep without a queue.  What Kahn's algorithm cannot
  * reach hangs.
+ *
+ * A node that begins and ends without anything in between is one instant of the order, and so are nodes in a row that wait
+ * for nothing, and operations in a row.
  */
 #include "graph/joint.h"
 
@@ -14,7 +17,7 @@
 
 enum { FEWEST_MARKS = 3 };
 
-enum { AT_BEGIN, AT_START, AT_END, AT_MEETING, AT_FINISH };
+enum { AT_BEGIN, AT_START, AT_END, AT_NODE, AT_CHAIN, AT_MEETING, AT_FINISH };
 
 /* the order */
 
@@ -165,15 +168,20 @@ static bool make_wiring(wiring *w, hu_arena *scratch)
     return true;
 }
 
+static hu_joint_instant one(uint8_t at, size_t rank, uint32_t index)
+{
+    return (hu_joint_instant){.at = at, .rank = (uint16_t)rank, .index = index, .end = index + 1};
+}
+
 static hu_joint_instant instant_of(const wiring *w, uint32_t unit)
 {
     const hu_joint *j = w->j;
     size_t          low = 0, high = j->n;
 
     if (unit >= w->n_units - j->n_meetings)
-        return (hu_joint_instant){.at = AT_MEETING, .index = unit - (uint32_t)(w->n_units - j->n_meetings)};
+        return one(AT_MEETING, 0, unit - (uint32_t)(w->n_units - j->n_meetings));
     if (unit >= w->n_units - j->n_meetings - j->n_several)
-        return (hu_joint_instant){.at = AT_FINISH, .index = unit - (uint32_t)(w->n_units - j->n_meetings - j->n_several)};
+        return one(AT_FINISH, 0, unit - (uint32_t)(w->n_units - j->n_meetings - j->n_several));
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
 
@@ -184,11 +192,34 @@ static hu_joint_instant instant_of(const wiring *w, uint32_t unit)
     }
     unit -= j->rank[low].base;
     if (unit < j->rank[low].graph->n_nodes)
-        return (hu_joint_instant){.at = AT_BEGIN, .rank = (uint16_t)low, .index = unit};
+        return one(AT_BEGIN, low, unit);
     unit -= (uint32_t)j->rank[low].graph->n_nodes;
     if (unit < j->rank[low].graph->n_nodes)
-        return (hu_joint_instant){.at = AT_END, .rank = (uint16_t)low, .index = unit};
-    return (hu_joint_instant){.at = AT_START, .rank = (uint16_t)low, .index = unit - (uint32_t)j->rank[low].graph->n_nodes};
+        return one(AT_END, low, unit);
+    return one(AT_START, low, unit - (uint32_t)j->rank[low].graph->n_nodes);
+}
+
+/* Does an instant come right behind another one of the same kind and rank? */
+static bool follows(const hu_joint_instant *before, const hu_joint_instant *x)
+{
+    return before->at == x->at && before->rank == x->rank && before->end == x->index;
+}
+
+static void add_instant(hu_joint *j, hu_joint_instant x)
+{
+    hu_joint_instant      *last = j->n_order ? &j->order[j->n_order - 1] : NULL;
+    const hu_joint_member *m = &j->rank[x.rank];
+
+    if (last && x.at == AT_END && last->at == AT_BEGIN && last->rank == x.rank && last->index == x.index &&
+        m->of_node[x.index] == HU_NONE) {
+        x.at = hu_sweep_is_plain(&m->graph->node[x.index]) ? AT_CHAIN : AT_NODE;
+        last = --j->n_order ? last - 1 : NULL;
+    }
+    if (last && follows(last, &x) &&
+        (x.at == AT_START || (x.at == AT_CHAIN && m->graph->node[last->index].lane == m->graph->node[x.index].lane)))
+        last->end = x.end;
+    else
+        j->order[j->n_order++] = x;
 }
 
 /* Meetings to which somebody has come and somebody cannot. */
@@ -215,7 +246,7 @@ static void find_parked(hu_joint *j, const wiring *w)
 static bool find_order(hu_joint *j, wiring *w, hu_arena *arena, hu_arena *scratch)
 {
     uint32_t *stack = hu_arena_alloc(scratch, (w->n_units + 1) * sizeof *stack);
-    size_t    depth = 0;
+    size_t    depth = 0, reached = 0;
 
     j->order = hu_arena_alloc(arena, (w->n_units + 1) * sizeof *j->order);
     if (!stack || !j->order)
@@ -226,12 +257,13 @@ static bool find_order(hu_joint *j, wiring *w, hu_arena *arena, hu_arena *scratc
     while (depth) {
         const uint32_t u = stack[--depth];
 
-        j->order[j->n_order++] = instant_of(w, u);
+        add_instant(j, instant_of(w, u));
+        reached++;
         for (uint32_t k = w->first[u + 1]; k-- > w->first[u];)
             if (--w->left[w->out[k]] == 0)
                 stack[depth++] = w->out[k];
     }
-    if (j->n_order < w->n_units)
+    if (reached < w->n_units)
         find_parked(j, w);
     return true;
 }
@@ -381,37 +413,57 @@ static void meet(hu_joint *j, hu_costs *const *costs, uint32_t which)
         leave(j, costs, &j->guest[k], which, arrival + tau);
 }
 
+HU_SWEEP_INLINE void sweep_ops(hu_joint_member *m, const hu_costs *c, const hu_joint_instant *at, bool path)
+{
+    hu_replay *r = m->replay;
+
+    for (uint32_t i = at->index; i < at->end; i++) {
+        hu_sweep_start(r, c, i, path);
+        if (m->of_op[i] == HU_NONE)
+            hu_sweep_finish(r, c, i, r->op_start[i] + c->op[i] * c->scale);
+    }
+}
+
+HU_SWEEP_INLINE void sweep_instant(hu_joint *j, hu_costs *const *costs, const hu_joint_instant *at, bool path)
+{
+    hu_joint_member *m = &j->rank[at->rank];
+    hu_replay       *r = m->replay;
+    const hu_costs  *c = costs[at->rank];
+    const uint32_t   i = at->index;
+
+    switch (at->at) {
+    case AT_CHAIN:
+        hu_sweep_chain(r, c, &(hu_chain){i, at->end, m->graph->node[i].lane}, path);
+        break;
+    case AT_NODE:
+        hu_sweep_begin(r, c, i);
+        hu_sweep_end(r, c, i, r->node_begin[i] + c->node[i] * c->scale, path);
+        break;
+    case AT_START:
+        sweep_ops(m, c, at, path);
+        break;
+    case AT_BEGIN:
+        hu_sweep_begin(r, c, i);
+        break;
+    case AT_END:
+        hu_sweep_end(r, c, i, m->of_node[i] == HU_NONE ? r->node_begin[i] + c->node[i] * c->scale : r->node_end[i], path);
+        break;
+    case AT_MEETING:
+        meet(j, costs, i);
+        break;
+    default:
+        hu_sweep_finish(j->rank[j->several[i].rank].replay, costs[j->several[i].rank], j->several[i].op, j->several[i].end_ns);
+    }
+}
+
 HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
 {
     for (size_t r = 0; r < j->n; r++)
         hu_sweep_reset(j->rank[r].replay);
     for (size_t i = 0; i < j->n_several; i++)
         j->several[i].by = HU_NONE;
-    for (size_t k = 0; k < j->n_order; k++) {
-        const hu_joint_instant at = j->order[k];
-        hu_joint_member       *m = &j->rank[at.rank];
-        hu_replay             *r = m->replay;
-        const hu_costs        *c = costs[at.rank];
-
-        if (at.at == AT_BEGIN) {
-            hu_sweep_begin(r, c, at.index);
-        } else if (at.at == AT_START) {
-            hu_sweep_start(r, c, at.index, path);
-            if (m->of_op[at.index] == HU_NONE)
-                hu_sweep_finish(r, c, at.index, r->op_start[at.index] + c->op[at.index] * c->scale);
-        } else if (at.at == AT_END) {
-            const bool alone = m->of_node[at.index] == HU_NONE;
-
-            hu_sweep_end(r, c, at.index,
-                         alone ? r->node_begin[at.index] + c->node[at.index] * c->scale : r->node_end[at.index], path);
-        } else if (at.at == AT_MEETING) {
-            meet(j, costs, at.index);
-        } else {
-            const hu_joint_several *s = &j->several[at.index];
-
-            hu_sweep_finish(j->rank[s->rank].replay, costs[s->rank], s->op, s->end_ns);
-        }
-    }
+    for (size_t k = 0; k < j->n_order; k++)
+        sweep_instant(j, costs, &j->order[k], path);
     for (size_t r = 0; r < j->n; r++)
         hu_sweep_ends(j->rank[r].replay, costs[r], j->rank[r].ends_ns, &j->rank[r].last_op);
 }

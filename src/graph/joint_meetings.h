@@ -31,8 +31,9 @@ typedef struct {
     uint32_t by;     /* which is this meeting */
 } hu_joint_several;
 
+/* What comes next in the order: one of several things of a rank, or a meeting. */
 typedef struct {
-    uint32_t index;
+    uint32_t index, end; /* of nodes, operations or meetings: [index, end) */
     uint16_t rank;
     uint8_t  at;
 } hu_joint_instant;

@@ -23,7 +23,7 @@ struct hu_joint_pricer {
     const hu_edit_facts *const *facts;
     hu_joint_facts             *between;
     hu_joint_comm              *comm;
-    hu_costs                  **costs;
+    hu_costs                  **costs, **as_was;
     int64_t                    *busy;    /* by stream of one rank, to work in */
     double                     *work_ns; /* by rank: hu_bound_work_ns */
     size_t                      n;
@@ -42,7 +42,7 @@ static void reset(hu_joint_pricer *p, hu_anchor anchor)
     for (size_t r = 0; r < p->n; r++) {
         const hu_calibration *c = &p->ranks[r].graph->calibration;
 
-        hu_costs_reset(p->ranks[r].graph, p->costs[r]);
+        hu_costs_copy(p->ranks[r].graph, p->as_was[r], p->costs[r]);
         p->costs[r]->anchor = anchor;
         if (!c->is_gap_seen && p->gaps != GAPS_USUAL)
             p->costs[r]->gap_more_ns = (p->gaps == GAPS_LONG ? c->most_gap_ns : 0) - c->gap_ns;
@@ -113,14 +113,16 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
     p->n = n;
     p->between = hu_joint_facts_new(j, ranks, n, arena);
     p->costs = hu_arena_calloc(arena, n + 1, sizeof *p->costs);
+    p->as_was = hu_arena_calloc(arena, n + 1, sizeof *p->as_was);
     p->comm = hu_joint_comm_new(j, ranks, n, fits, n_fits, arena);
-    if (!p->between || !p->costs || !p->comm)
+    if (!p->between || !p->costs || !p->as_was || !p->comm)
         return NULL;
     for (size_t r = 0; r < n; r++) {
         const hu_graph *g = ranks[r].graph;
 
         p->costs[r] = hu_costs_new(g, arena);
-        if (!p->costs[r])
+        p->as_was[r] = hu_costs_new(g, arena); /* a row of a graph is long, and its cost a small part of it */
+        if (!p->costs[r] || !p->as_was[r])
             return NULL;
         p->seen_ns += g->step_ns / (double)n;
         p->has_unseen_gaps = p->has_unseen_gaps || (g->n_ops && !g->calibration.is_gap_seen);

@@ -66,11 +66,6 @@ void hu_costs_copy(const hu_graph *g, const hu_costs *from, hu_costs *to)
     to->gap_more_ns = from->gap_more_ns;
 }
 
-static bool is_plain(const hu_node *n)
-{
-    return n->n_ops == 0 && n->n_waits == 0 && n->after == HU_NONE;
-}
-
 static bool find_chains(hu_replay *r)
 {
     const hu_graph *g = r->g;
@@ -78,7 +73,7 @@ static bool find_chains(hu_replay *r)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         hu_chain chain = {.first = i, .lane = g->node[i].lane};
 
-        while (i < g->n_nodes && g->node[i].lane == chain.lane && is_plain(&g->node[i]))
+        while (i < g->n_nodes && g->node[i].lane == chain.lane && hu_sweep_is_plain(&g->node[i]))
             i++;
         chain.end = i;
         if (!hu_vec_push(r->arena, &r->chains, chain))

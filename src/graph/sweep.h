@@ -64,6 +64,11 @@ HU_SWEEP_INLINE void hu_sweep_reset(hu_replay *r)
         r->stream_last[k] = HU_NONE;
 }
 
+HU_SWEEP_INLINE bool hu_sweep_is_plain(const hu_node *n)
+{
+    return n->n_ops == 0 && n->n_waits == 0 && n->after == HU_NONE;
+}
+
 /* One of these ends when its time is over, and the next begins: no row of the graph has to be looked at. */
 HU_SWEEP_INLINE void hu_sweep_chain(hu_replay *r, const hu_costs *c, const hu_chain *chain, bool path)
 {
