@@ -12,11 +12,16 @@ static const double LEAST_GAIN = 0.5; /* percent of the step, for an interval to
 static const double LEAST_RUNG = 1;   /* percent of the step before it */
 
 typedef struct {
-    hu_joint_pricer     *pricer;
+    hu_joint_pricers    *pricers;
     const hu_joint_rank *ranks;
     size_t               n;
     hu_joint_effect     *effect; /* of out->at */
     hu_joint_causes     *out;
+
+    /* on the way up: what is taken away, and the step without each of the others, too */
+    const hu_joint_effect *done[HU_JOINT_RUNGS];
+    bool                   used[HU_JOINT_CAUSES];
+    double                 step_ns[HU_JOINT_CAUSES];
 } work;
 
 static const hu_effect *find_effect(const hu_graph *g, uint64_t cause)
@@ -65,15 +70,16 @@ static bool gather(work *w, hu_arena *scratch)
     return true;
 }
 
-static void price(work *w, size_t i)
+static void price(void *context, hu_joint_pricer *pricer, size_t i)
 {
+    work                  *w = context;
     const hu_joint_effect *one[] = {&w->effect[i]};
-    const double           before_ns = hu_joint_pricer_step_ns(w->pricer);
-    const double           after_ns = hu_joint_price_effects_ns(w->pricer, one, 1);
+    const double           before_ns = hu_joint_pricer_step_ns(pricer);
+    const double           after_ns = hu_joint_price_effects_ns(pricer, one, 1);
     const double           gain_pct = 100 * (1 - after_ns / before_ns);
 
     if (gain_pct >= LEAST_GAIN)
-        hu_joint_price_effect(w->pricer, &w->effect[i], &w->out->at[i].price);
+        hu_joint_price_effect(pricer, &w->effect[i], &w->out->at[i].price);
     else
         w->out->at[i].price = (hu_price){.before_ns = before_ns,
                                          .after_ns = after_ns,
@@ -83,43 +89,51 @@ static void price(work *w, size_t i)
                                          .free_pct = fmax(0, gain_pct)};
 }
 
-static void climb(work *w)
+static bool may_follow(const work *w, size_t i)
 {
-    const hu_joint_effect *done[HU_JOINT_RUNGS];
-    bool                   used[HU_JOINT_CAUSES] = {false};
-    double                 before_ns = hu_joint_pricer_step_ns(w->pricer);
-    hu_joint_causes       *out = w->out;
+    return !w->used[i] && !(w->out->at[i].price.sure_pct < LEAST_RUNG);
+}
+
+static void try_cause(void *context, hu_joint_pricer *pricer, size_t i)
+{
+    work                  *w = context;
+    const size_t           k = w->out->n_ladder;
+    const hu_joint_effect *effects[HU_JOINT_RUNGS];
+
+    if (!may_follow(w, i))
+        return;
+    memcpy(effects, w->done, k * sizeof *effects);
+    effects[k] = &w->effect[i];
+    w->step_ns[i] = k ? hu_joint_price_effects_ns(pricer, effects, k + 1) : w->out->at[i].price.after_ns;
+}
+
+static void climb(work *w, double before_ns)
+{
+    hu_joint_causes *out = w->out;
 
     while (out->n_ladder < HU_JOINT_RUNGS) {
-        const size_t k = out->n_ladder;
-        size_t       best = out->n;
-        double       after_ns = before_ns * (1 - LEAST_RUNG / 100);
+        size_t best = out->n;
+        double after_ns = before_ns * (1 - LEAST_RUNG / 100);
 
-        for (size_t i = 0; i < out->n; i++) {
-            double step_ns;
-
-            if (used[i] || out->at[i].price.sure_pct < LEAST_RUNG)
-                continue;
-            done[k] = &w->effect[i];
-            step_ns = k ? hu_joint_price_effects_ns(w->pricer, done, k + 1) : out->at[i].price.after_ns;
-            if (step_ns <= after_ns) {
+        hu_joint_pricers_each(w->pricers, out->n, try_cause, w);
+        for (size_t i = 0; i < out->n; i++)
+            if (may_follow(w, i) && w->step_ns[i] <= after_ns) {
                 best = i;
-                after_ns = step_ns;
+                after_ns = w->step_ns[i];
             }
-        }
         if (best == out->n)
             break;
-        used[best] = true;
-        done[k] = &w->effect[best];
+        w->used[best] = true;
+        w->done[out->n_ladder] = &w->effect[best];
         out->ladder[out->n_ladder++] = (hu_joint_rung){out->at[best].cause, before_ns, after_ns};
         before_ns = after_ns;
     }
 }
 
-int hu_joint_causes_measure(hu_joint_pricer *p, const hu_joint_rank *ranks, size_t n, hu_arena *scratch,
+int hu_joint_causes_measure(hu_joint_pricers *p, const hu_joint_rank *ranks, size_t n, hu_arena *scratch,
                             hu_joint_causes *out, hu_error *err)
 {
-    work w = {.pricer = p,
+    work w = {.pricers = p,
               .ranks = ranks,
               .n = n,
               .effect = hu_arena_calloc(scratch, HU_JOINT_CAUSES, sizeof *w.effect),
@@ -128,9 +142,8 @@ int hu_joint_causes_measure(hu_joint_pricer *p, const hu_joint_rank *ranks, size
     *out = (hu_joint_causes){0};
     if (!w.effect || !gather(&w, scratch))
         return hu_fail_memory(err);
-    for (size_t i = 0; i < out->n; i++)
-        price(&w, i);
-    climb(&w);
+    hu_joint_pricers_each(p, out->n, price, &w);
+    climb(&w, hu_joint_pricers_step_ns(p));
     return 0;
 }
 

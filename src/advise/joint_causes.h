@@ -3,7 +3,7 @@
 #ifndef HU_ADVISE_JOINT_CAUSES_H
 #define HU_ADVISE_JOINT_CAUSES_H
 
-#include "graph/joint_price.h"
+#include "graph/joint_pricers.h"
 
 /* The price of one cause over all ranks; the step is the job's, and not that of one rank. */
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
 } hu_joint_causes;
 
 /* Of the effects in the graphs of ranks[0..n), those that some rank has words for.  Returns 0 or HU_ENOMEM. */
-int hu_joint_causes_measure(hu_joint_pricer *p, const hu_joint_rank *ranks, size_t n, hu_arena *scratch,
+int hu_joint_causes_measure(hu_joint_pricers *p, const hu_joint_rank *ranks, size_t n, hu_arena *scratch,
                             hu_joint_causes *out, hu_error *err);
 
 /* NULL: nobody told it. */

@@ -27,6 +27,10 @@ typedef struct {
     hu_joint_rank       *ranks;
     hu_joint            *joint;
     hu_joint_pricer     *pricer;
+    hu_joint_pricers    *pricers; /* it, and its copies */
+    int                  threads;
+    double              *step_ns;                        /* by rank, to work in */
+    size_t               edited[HU_JOINT_REPLAY_PRICES]; /* the rank, of out->price[] */
     hu_arena            *arena;
     hu_joint_replay     *out;
 } work;
@@ -66,19 +70,23 @@ size_t hu_joint_replay_list(const hu_graph *const *graphs, hu_digest *const *dig
     return k;
 }
 
-static void price(work *w, hu_edit_kind kind, size_t rank)
+/* An edit to be priced. */
+static void ask(work *w, hu_edit_kind kind, size_t rank)
 {
-    const hu_edit edit = {.kind = kind, .factor = kind == HU_EDIT_BUCKET ? (double)INFINITY : 2, .rank = (int64_t)rank};
-    hu_price      p;
+    w->edited[w->out->n_prices] = rank;
+    w->out->price[w->out->n_prices++] = (hu_joint_replay_price){.edit = kind, .digest = w->digest_of[rank]};
+}
 
-    hu_joint_price_edits(w->pricer, &edit, 1, &p);
-    w->out->price[w->out->n_prices++] = (hu_joint_replay_price){.edit = kind,
-                                                                .digest = w->digest_of[rank],
-                                                                .after_ns = p.after_ns,
-                                                                .gain_pct = p.gain_pct,
-                                                                .low_pct = p.low_pct,
-                                                                .high_pct = p.high_pct,
-                                                                .most_pct = p.free_pct};
+static void price(hu_joint_pricer *pricer, const hu_edit *edits, size_t n, hu_joint_replay_price *out)
+{
+    hu_price p;
+
+    hu_joint_price_edits(pricer, edits, n, &p);
+    out->after_ns = p.after_ns;
+    out->gain_pct = p.gain_pct;
+    out->low_pct = p.low_pct;
+    out->high_pct = p.high_pct;
+    out->most_pct = p.free_pct;
 }
 
 static int by_gain(const void *left, const void *right)
@@ -99,17 +107,17 @@ static bool has_buckets(const work *w)
 }
 
 /* The ranks that others wait for most, and the one that is worth most: in a pipeline these may be others. */
-static void price_stragglers(work *w)
+static void ask_stragglers(work *w)
 {
-    const size_t worst = hu_joint_price_worst(w->pricer);
-    size_t       priced = 1;
+    const size_t worst = hu_joint_pricers_worst(w->pricers, w->out->ranks, w->step_ns);
+    size_t       asked = 1;
 
-    price(w, HU_EDIT_STRAGGLER, worst);
-    for (size_t i = 0; i < w->late->n && priced < HU_JOINT_REPLAY_STRAGGLERS; i++)
+    ask(w, HU_EDIT_STRAGGLER, worst);
+    for (size_t i = 0; i < w->late->n && asked < HU_JOINT_REPLAY_STRAGGLERS; i++)
         for (size_t k = 0; k < w->out->ranks; k++)
             if (k != worst && w->digest_of[k] == w->late->at[i].digest) {
-                price(w, HU_EDIT_STRAGGLER, k);
-                priced++;
+                ask(w, HU_EDIT_STRAGGLER, k);
+                asked++;
             }
 }
 
@@ -137,37 +145,44 @@ static bool find_slow_link(work *w, hu_slow_link *out)
     return false;
 }
 
-static void price_slow_link(work *w)
+static void price_slow_link(hu_joint_pricer *pricer, hu_slow_link *s)
 {
-    hu_slow_link *s = &w->out->slow_link;
-    hu_price      p;
-    hu_edit       edits[] = {{.kind = HU_EDIT_BANDWIDTH}, {.kind = HU_EDIT_LATENCY}};
+    hu_edit edits[] = {{.kind = HU_EDIT_BANDWIDTH}, {.kind = HU_EDIT_LATENCY}};
 
-    if (!find_slow_link(w, s))
-        return;
     for (size_t i = 0; i < HU_COUNT(edits); i++)
         edits[i].factor = s->what->size.least_ns /
                           (LATENCY_NS + s->gbps * s->what->size.least_ns / (USUAL_OF_LINK * s->peak_gbps));
-    hu_joint_price_edits(w->pricer, edits, HU_COUNT(edits), &p);
-    s->price = (hu_joint_replay_price){.edit = HU_EDIT_BANDWIDTH,
-                                       .after_ns = p.after_ns,
-                                       .gain_pct = p.gain_pct,
-                                       .low_pct = p.low_pct,
-                                       .high_pct = p.high_pct,
-                                       .most_pct = p.free_pct};
+    s->price.edit = HU_EDIT_BANDWIDTH;
+    price(pricer, edits, HU_COUNT(edits), &s->price);
+}
+
+/* One of the edits that were asked for, or behind them the slow link. */
+static void price_one(void *context, hu_joint_pricer *pricer, size_t i)
+{
+    work                  *w = context;
+    hu_joint_replay_price *x = &w->out->price[i];
+
+    if (i == w->out->n_prices)
+        price_slow_link(pricer, &w->out->slow_link);
+    else
+        price(pricer,
+              &(hu_edit){.kind = x->edit,
+                         .factor = x->edit == HU_EDIT_BUCKET ? (double)INFINITY : 2,
+                         .rank = (int64_t)w->edited[i]},
+              1, x);
 }
 
 static void price_all(work *w)
 {
-    price_slow_link(w);
-    price_stragglers(w);
-    price(w, HU_EDIT_BALANCE, 0);
-    price(w, HU_EDIT_HICCUPS, 0);
-    price(w, HU_EDIT_NETWORK, 0);
-    price(w, HU_EDIT_BANDWIDTH, 0);
-    price(w, HU_EDIT_LATENCY, 0);
+    ask_stragglers(w);
+    ask(w, HU_EDIT_BALANCE, 0);
+    ask(w, HU_EDIT_HICCUPS, 0);
+    ask(w, HU_EDIT_NETWORK, 0);
+    ask(w, HU_EDIT_BANDWIDTH, 0);
+    ask(w, HU_EDIT_LATENCY, 0);
     if (has_buckets(w))
-        price(w, HU_EDIT_BUCKET, 0);
+        ask(w, HU_EDIT_BUCKET, 0);
+    hu_joint_pricers_each(w->pricers, w->out->n_prices + find_slow_link(w, &w->out->slow_link), price_one, w);
     qsort(w->out->price, w->out->n_prices, sizeof w->out->price[0], by_gain);
 }
 
@@ -262,7 +277,8 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
 
     w->digest_of = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->digest_of);
     w->ranks = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->ranks);
-    if (!w->digest_of || !w->ranks)
+    w->step_ns = hu_arena_alloc(w->arena, (w->n + 1) * sizeof *w->step_ns);
+    if (!w->digest_of || !w->ranks || !w->step_ns)
         return hu_fail_memory(err);
     w->out->ranks = hu_joint_replay_list(graphs, w->digests, w->n, w->r, w->ranks, w->digest_of);
     if (w->out->ranks < 2) {
@@ -290,6 +306,10 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
                                     w->arena);
     if (!w->pricer)
         return hu_fail_memory(err);
+    hu_joint_pricer_drain(w->pricer, hu_bubble_drain(&w->r->messages, w->digests, w->n));
+    w->pricers = hu_joint_pricers_new(w->pricer, w->threads, w->arena);
+    if (!w->pricers)
+        return hu_fail_memory(err);
     w->out->seen_ns = hu_joint_pricer_seen_ns(w->pricer);
     w->out->replayed_ns = hu_joint_pricer_step_ns(w->pricer);
     find_joined(w);
@@ -298,17 +318,16 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     w->out->worst_pct = hu_joint_pricer_worst_pct(w->pricer);
     price_all(w);
     judge(w);
-    hu_joint_pricer_drain(w->pricer, hu_bubble_drain(&w->r->messages, w->digests, w->n));
     if (w->out->is_trusted &&
-        hu_joint_causes_measure(w->pricer, w->ranks, w->out->ranks, w->arena, &w->out->causes, err) < 0)
+        hu_joint_causes_measure(w->pricers, w->ranks, w->out->ranks, w->arena, &w->out->causes, err) < 0)
         return err->code;
     return find_path(w, err);
 }
 
 int hu_joint_replay_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
-                            const hu_late_ranks *late, hu_joint_replay *out, hu_error *err)
+                            const hu_late_ranks *late, int threads, hu_joint_replay *out, hu_error *err)
 {
-    work w = {.r = r, .late = late, .digests = digests, .n = n, .arena = hu_arena_new(), .out = out};
+    work w = {.r = r, .late = late, .digests = digests, .n = n, .threads = threads, .arena = hu_arena_new(), .out = out};
     int  rc;
 
     *out = (hu_joint_replay){0};

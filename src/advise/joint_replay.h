@@ -74,7 +74,7 @@ size_t hu_joint_replay_list(const hu_graph *const *graphs, hu_digest *const *dig
  * plain.  Returns 0 or HU_ENOMEM.
  */
 int hu_joint_replay_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
-                            const hu_late_ranks *late, hu_joint_replay *out, hu_error *err);
+                            const hu_late_ranks *late, int threads, hu_joint_replay *out, hu_error *err);
 
 /* What instant collectives would gain, in percent: the communication on the job's critical path; 0 where none is priced. */
 double hu_joint_replay_network_pct(const hu_joint_replay *job);

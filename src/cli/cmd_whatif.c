@@ -138,11 +138,12 @@ static void price_rank(answer *a, hu_simulation *s)
 static int find_rank(const hu_together *all, hu_edit *e, char *text, hu_error *err)
 {
     const int64_t wanted = e->rank;
+    double        step_ns[HU_JOINT_REPLAY_RANKS];
 
     if (e->kind != HU_EDIT_STRAGGLER)
         return 0;
     if (wanted < 0) {
-        e->rank = (int64_t)hu_joint_price_worst(all->pricer);
+        e->rank = (int64_t)hu_joint_pricers_worst(all->pricers, all->job.n, step_ns);
         snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)hu_digest_rank_of(all->job.digests, (size_t)e->rank));
         return 0;
     }

@@ -24,7 +24,8 @@ double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int
 double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch);
 
 typedef struct {
-    double left_ns; /* of `work_ns` (hu_bound_work_ns): two streams share one GPU, so what it computed one after the other does
+    double
+        left_ns; /* of `work_ns` (hu_bound_work_ns): two streams share one GPU, so what it computed one after the other does
                        not get shorter by being launched earlier */
     double link_ns; /* that copies which run beside everything keep the host's link busy: one after the other, whatever
                        streams they are on */

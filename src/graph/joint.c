@@ -288,6 +288,43 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
     return make_wiring(&w, scratch) && find_order(j, &w, arena, scratch) ? 0 : hu_fail_memory(err);
 }
 
+/* What a sweep over a rank writes. */
+static bool make_room(hu_joint_member *m, int64_t origin_ns, hu_arena *arena)
+{
+    m->replay = hu_replay_new(m->graph, arena);
+    m->ends_ns = hu_arena_alloc(arena, m->graph->n_marks * sizeof *m->ends_ns);
+    if (!m->replay || !m->ends_ns)
+        return false;
+    m->replay->origin_ns = origin_ns;
+    return true;
+}
+
+static void *copy_rows(hu_arena *arena, const void *rows, size_t bytes)
+{
+    void *copy = hu_arena_alloc(arena, bytes + 1);
+
+    if (copy && bytes)
+        memcpy(copy, rows, bytes);
+    return copy;
+}
+
+hu_joint *hu_joint_fork(const hu_joint *j, hu_arena *arena)
+{
+    hu_joint *fork = copy_rows(arena, j, sizeof *j);
+
+    if (!fork)
+        return NULL;
+    fork->rank = copy_rows(arena, j->rank, j->n * sizeof *j->rank);
+    fork->meeting = copy_rows(arena, j->meeting, j->n_meetings * sizeof *j->meeting);
+    fork->several = copy_rows(arena, j->several, j->n_several * sizeof *j->several);
+    if (!fork->rank || !fork->meeting || !fork->several)
+        return NULL;
+    for (size_t r = 0; r < j->n; r++)
+        if (!make_room(&fork->rank[r], j->rank[r].replay->origin_ns, arena))
+            return NULL;
+    return fork;
+}
+
 hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu_error *err)
 {
     hu_arena *scratch = hu_arena_new();
@@ -297,14 +334,9 @@ hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu
     if (j)
         j->rank = hu_arena_calloc(arena, n + 1, sizeof *j->rank);
     for (size_t r = 0; j && j->rank && r < n; r++) {
-        hu_joint_member *m = &j->rank[r];
-
-        m->graph = ranks[r].graph;
-        m->replay = hu_replay_new(m->graph, arena);
-        m->ends_ns = hu_arena_alloc(arena, m->graph->n_marks * sizeof *m->ends_ns);
-        if (!m->replay || !m->ends_ns)
+        j->rank[r].graph = ranks[r].graph;
+        if (!make_room(&j->rank[r], ranks[r].origin_ns, arena))
             break;
-        m->replay->origin_ns = ranks[r].origin_ns;
         j->n = r + 1;
     }
     for (size_t r = 0; j && r < j->n; r++)
@@ -452,7 +484,8 @@ HU_SWEEP_INLINE void sweep_instant(hu_joint *j, hu_costs *const *costs, const hu
         meet(j, costs, i);
         break;
     default:
-        hu_sweep_finish(j->rank[j->several[i].rank].replay, costs[j->several[i].rank], j->several[i].op, j->several[i].end_ns);
+        hu_sweep_finish(j->rank[j->several[i].rank].replay, costs[j->several[i].rank], j->several[i].op,
+                        j->several[i].end_ns);
     }
 }
 

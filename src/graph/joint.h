@@ -37,6 +37,9 @@ typedef struct hu_joint hu_joint;
  */
 hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu_error *err);
 
+/* Another one for another thread, with instants of its own: what they share, neither changes.  NULL: no memory. */
+hu_joint *hu_joint_fork(const hu_joint *j, hu_arena *arena);
+
 /* What hangs; none of a job that ran.  Nothing can be replayed when there is any. */
 const hu_parked *hu_joint_parked(const hu_joint *j, size_t *n);
 

@@ -159,6 +159,17 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
     return guess(k, n_meetings, arena) ? k : NULL;
 }
 
+hu_joint_comm *hu_joint_comm_fork(const hu_joint_comm *k, hu_arena *arena)
+{
+    hu_joint_comm *fork = hu_arena_alloc(arena, sizeof *fork);
+
+    if (!fork)
+        return NULL;
+    *fork = *k;
+    fork->more_ns = hu_arena_alloc(arena, (hu_joint_count(k->joint) + 1) * sizeof *fork->more_ns);
+    return fork->more_ns ? fork : NULL;
+}
+
 /* Every cost of a meeting becomes what `change` makes of it. */
 static size_t change_all(const hu_joint_comm *k, hu_costs *const *costs, double factor,
                          int64_t (*change)(const hu_joint_comm *k, uint32_t meeting, int64_t cost_ns, double factor))

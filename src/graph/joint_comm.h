@@ -16,6 +16,9 @@ typedef struct hu_joint_comm hu_joint_comm;
 hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, const hu_comm_fit *fits,
                                  size_t n_fits, hu_arena *arena);
 
+/* Another one for another thread; what they share, neither changes.  NULL: no memory. */
+hu_joint_comm *hu_joint_comm_fork(const hu_joint_comm *k, hu_arena *arena);
+
 /* Each changes costs[0..n) and returns how many operations and nodes it touched. */
 size_t hu_joint_comm_bandwidth(const hu_joint_comm *k, double factor, hu_costs *const *costs);
 size_t hu_joint_comm_latency(const hu_joint_comm *k, double factor, hu_costs *const *costs);

@@ -36,6 +36,7 @@ struct hu_joint_facts {
     uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
     size_t               n_meetings;  /* and one more for the end */
     double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
+    size_t most_legs;                 /* of any rank */
     double natural;                   /* by what share the host's work of the last rank exceeds the median, usually */
 };
 
@@ -193,16 +194,27 @@ static bool find_natural(hu_joint_facts *f, hu_arena *arena)
     return true;
 }
 
+hu_joint_facts *hu_joint_facts_fork(const hu_joint_facts *f, hu_arena *arena)
+{
+    hu_joint_facts *fork = hu_arena_alloc(arena, sizeof *fork);
+
+    if (!fork)
+        return NULL;
+    *fork = *f;
+    fork->factor = hu_arena_alloc(arena, f->most_legs * sizeof *fork->factor);
+    return fork->factor ? fork : NULL;
+}
+
 hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, hu_arena *arena)
 {
     hu_joint_facts *f = hu_arena_calloc(arena, 1, sizeof *f);
-    size_t          most = 1;
 
     if (!f)
         return NULL;
     f->ranks = ranks;
     f->n = n;
     f->n_meetings = hu_joint_count(j) + 1;
+    f->most_legs = 1;
     f->rank = hu_arena_calloc(arena, n + 1, sizeof *f->rank);
     f->leg_to = hu_arena_alloc(arena, f->n_meetings * n * sizeof *f->leg_to);
     if (!f->rank || !f->leg_to)
@@ -211,9 +223,9 @@ hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks
     for (size_t r = 0; r < n; r++) {
         if (!travel(f, j, r, arena))
             return NULL;
-        most = f->rank[r].n > most ? f->rank[r].n : most;
+        f->most_legs = f->rank[r].n > f->most_legs ? f->rank[r].n : f->most_legs;
     }
-    f->factor = hu_arena_alloc(arena, most * sizeof *f->factor);
+    f->factor = hu_arena_alloc(arena, f->most_legs * sizeof *f->factor);
     return f->factor && find_natural(f, arena) ? f : NULL;
 }
 

@@ -15,6 +15,9 @@ typedef struct hu_joint_facts hu_joint_facts;
 /* Lives in `arena`.  NULL when there is no memory. */
 hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, hu_arena *arena);
 
+/* Another one for another thread; what they share, neither changes.  NULL: no memory. */
+hu_joint_facts *hu_joint_facts_fork(const hu_joint_facts *f, hu_arena *arena);
+
 /* Does an edit change the work of ranks between their meetings? */
 static inline bool hu_joint_edit_is_work(hu_edit_kind kind)
 {

@@ -8,6 +8,7 @@
  */
 #include "graph/joint_price.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "graph/bound.h"
@@ -25,6 +26,7 @@ struct hu_joint_pricer {
     hu_joint_comm              *comm;
     hu_costs                  **costs, **as_was;
     int64_t                    *busy;    /* by stream of one rank, to work in */
+    uint32_t                    streams; /* of any rank, at most */
     double                     *work_ns; /* by rank: hu_bound_work_ns */
     size_t                      n;
     double                      drain;           /* hu_joint_pricer_drain */
@@ -84,7 +86,6 @@ static double find_worst_pct(const hu_joint_pricer *p)
 static bool find_bounds(hu_joint_pricer *p, hu_arena *arena)
 {
     hu_arena *scratch = hu_arena_new();
-    uint32_t  streams = 0;
     bool      ok = scratch != NULL;
 
     p->work_ns = hu_arena_calloc(arena, p->n + 1, sizeof *p->work_ns);
@@ -93,11 +94,38 @@ static bool find_bounds(hu_joint_pricer *p, hu_arena *arena)
 
         p->work_ns[r] = hu_bound_work_ns(g, scratch);
         ok = !isnan(p->work_ns[r]);
-        streams = g->n_streams > streams ? g->n_streams : streams;
+        p->streams = g->n_streams > p->streams ? g->n_streams : p->streams;
     }
     hu_arena_free(scratch);
-    p->busy = hu_arena_alloc(arena, ((size_t)streams + 1) * sizeof *p->busy);
-    return ok && p->work_ns && p->busy;
+    return ok && p->work_ns;
+}
+
+/* What replays write.  False: no memory. */
+static bool make_room(hu_joint_pricer *p, hu_arena *arena)
+{
+    p->busy = hu_arena_alloc(arena, ((size_t)p->streams + 1) * sizeof *p->busy);
+    p->after = hu_arena_alloc(arena, (hu_joint_marks(p->joint) + 1) * sizeof *p->after);
+    p->costs = hu_arena_calloc(arena, p->n + 1, sizeof *p->costs);
+    if (!p->busy || !p->after || !p->costs)
+        return false;
+    for (size_t r = 0; r < p->n; r++)
+        if (!(p->costs[r] = hu_costs_new(p->ranks[r].graph, arena)))
+            return false;
+    return true;
+}
+
+hu_joint_pricer *hu_joint_pricer_fork(const hu_joint_pricer *p, hu_arena *arena)
+{
+    hu_joint_pricer *fork = hu_arena_alloc(arena, sizeof *fork);
+
+    assert(!p->facts);
+    if (!fork)
+        return NULL;
+    *fork = *p;
+    fork->joint = hu_joint_fork(p->joint, arena);
+    fork->between = hu_joint_facts_fork(p->between, arena);
+    fork->comm = hu_joint_comm_fork(p->comm, arena);
+    return fork->joint && fork->between && fork->comm && make_room(fork, arena) ? fork : NULL;
 }
 
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
@@ -112,28 +140,23 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
     p->facts = facts;
     p->n = n;
     p->between = hu_joint_facts_new(j, ranks, n, arena);
-    p->costs = hu_arena_calloc(arena, n + 1, sizeof *p->costs);
     p->as_was = hu_arena_calloc(arena, n + 1, sizeof *p->as_was);
     p->comm = hu_joint_comm_new(j, ranks, n, fits, n_fits, arena);
-    if (!p->between || !p->costs || !p->as_was || !p->comm)
+    if (!p->between || !p->as_was || !p->comm)
         return NULL;
     for (size_t r = 0; r < n; r++) {
         const hu_graph *g = ranks[r].graph;
 
-        p->costs[r] = hu_costs_new(g, arena);
         p->as_was[r] = hu_costs_new(g, arena); /* a row of a graph is long, and its cost a small part of it */
-        if (!p->costs[r] || !p->as_was[r])
+        if (!p->as_was[r])
             return NULL;
         p->seen_ns += g->step_ns / (double)n;
         p->has_unseen_gaps = p->has_unseen_gaps || (g->n_ops && !g->calibration.is_gap_seen);
         for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
             p->is_tied = hu_replay_is_external(&g->op[i]);
     }
-    if (!find_bounds(p, arena))
-        return NULL;
     p->before = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->before);
-    p->after = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->after);
-    if (!p->before || !p->after)
+    if (!p->before || !find_bounds(p, arena) || !make_room(p, arena))
         return NULL;
     reset(p, HU_ANCHOR_HOST);
     p->tied_step_ns = hu_joint_run(j, p->costs);
@@ -374,22 +397,13 @@ double hu_joint_pricer_worst_pct(const hu_joint_pricer *p)
     return p->worst_pct;
 }
 
-size_t hu_joint_price_worst(hu_joint_pricer *p)
+double hu_joint_price_straggler_ns(hu_joint_pricer *p, size_t rank)
 {
-    double least = INFINITY;
-    size_t worst = 0, unused;
+    const hu_edit edit = {.kind = HU_EDIT_STRAGGLER, .rank = (int64_t)rank};
+    const change  what = {.edits = &edit, .n = 1};
+    size_t        unused;
 
-    for (size_t r = 0; r < p->n; r++) {
-        const hu_edit edit = {.kind = HU_EDIT_STRAGGLER, .rank = (int64_t)r};
-        const change  what = {.edits = &edit, .n = 1};
-        const double  step = step_with(p, &what, HU_ANCHOR_PREDECESSOR, &unused);
-
-        if (step < least) {
-            least = step;
-            worst = r;
-        }
-    }
-    return worst;
+    return step_with(p, &what, HU_ANCHOR_PREDECESSOR, &unused);
 }
 
 double hu_joint_pricer_seen_ns(const hu_joint_pricer *p)

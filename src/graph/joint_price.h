@@ -19,6 +19,10 @@ typedef struct hu_joint_pricer hu_joint_pricer;
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
                                      const hu_comm_fit *fits, size_t n_fits, hu_arena *arena);
 
+/* Another one for another thread, of one without facts; lives in `arena`, no longer than the one that it comes from.  NULL: no
+   memory. */
+hu_joint_pricer *hu_joint_pricer_fork(const hu_joint_pricer *p, hu_arena *arena);
+
 /* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart, and
    out->is_feasible is false: nobody looked. */
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
@@ -47,8 +51,8 @@ double hu_joint_price_effects_ns(hu_joint_pricer *p, const hu_joint_effect *cons
 /* By how much the replay of the worst step is off, %: a step is the mean over the ranks here. */
 double hu_joint_pricer_worst_pct(const hu_joint_pricer *p);
 
-/* The rank that is worth most when it becomes like the others: a row of `ranks`.  One replay for each. */
-size_t hu_joint_price_worst(hu_joint_pricer *p);
+/* The step when one rank, a row of `ranks`, becomes like the others. */
+double hu_joint_price_straggler_ns(hu_joint_pricer *p, size_t rank);
 
 /* Mean step over ranks, measured and simulated as it was, in ns. */
 double hu_joint_pricer_seen_ns(const hu_joint_pricer *p);

@@ -49,7 +49,8 @@ static int16_t step_of(const hu_building *b, int64_t launched_ns, launched *last
 {
     int16_t step = launched_ns >= last->ns ? last->step : -1;
 
-    for (size_t i = (size_t)(step + 1); i + 1 < b->g->n_marks && i < INT16_MAX && b->g->mark[i].host_end_ns <= launched_ns; i++)
+    for (size_t i = (size_t)(step + 1); i + 1 < b->g->n_marks && i < INT16_MAX && b->g->mark[i].host_end_ns <= launched_ns;
+         i++)
         step = (int16_t)i;
     *last = (launched){launched_ns, step};
     return step;

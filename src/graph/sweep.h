@@ -24,7 +24,7 @@ typedef HU_VEC(hu_chain) hu_chains;
 
 struct hu_replay {
     const hu_graph *g;
-    hu_chains       chains; /* of all nodes, in order */
+    hu_chains       chains;    /* of all nodes, in order */
     int64_t         origin_ns; /* at which its window begins; 0 of a rank alone */
     int64_t        *lane_end, *stream_end;
     uint32_t       *stream_last;

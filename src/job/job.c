@@ -201,7 +201,7 @@ static int replay(hu_job *job, const hu_filling *w, const hu_late_ranks *late, h
         graphs[i] = job->ranks[i].graph;
     if (w->inputs->n > HU_JOINT_REPLAY_RANKS)
         hu_chosen_read(w, late, job->n, graphs, &chosen);
-    rc = hu_joint_replay_measure(graphs, job->digests, job->n, job->rendezvous, late, joint, err);
+    rc = hu_joint_replay_measure(graphs, job->digests, job->n, job->rendezvous, late, w->threads, joint, err);
     hu_chosen_free(&chosen);
     job->joint = joint;
     return rc;

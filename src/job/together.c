@@ -61,7 +61,8 @@ static int join(hu_together *all, hu_arena *arena, hu_error *err)
         return err->code;
     all->pricer = hu_joint_pricer_new(all->joint, ranks, facts, n, all->job.rendezvous->transfers.fits,
                                       all->job.rendezvous->transfers.n_fits, arena);
-    return all->pricer ? 0 : hu_fail_memory(err);
+    all->pricers = all->pricer ? hu_joint_pricers_new(all->pricer, 1, arena) : NULL;
+    return all->pricers ? 0 : hu_fail_memory(err);
 }
 
 int hu_together_read(const hu_inputs *inputs, const hu_together_options *options, hu_arena *arena, hu_together *out,

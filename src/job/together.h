@@ -4,14 +4,15 @@
 #define HU_JOB_TOGETHER_H
 
 #include "job/job.h"
-#include "graph/joint_price.h"
+#include "graph/joint_pricers.h"
 #include "graph/simulation.h"
 
 typedef struct {
-    hu_job           job;
-    hu_simulation  **simulations; /* of the same */
-    hu_joint        *joint;
-    hu_joint_pricer *pricer;
+    hu_job            job;
+    hu_simulation   **simulations; /* of the same */
+    hu_joint         *joint;
+    hu_joint_pricer  *pricer;
+    hu_joint_pricers *pricers; /* that one alone */
 } hu_together;
 
 typedef struct {

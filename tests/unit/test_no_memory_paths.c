@@ -130,7 +130,7 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     if (rc == 0 && s) {
         copy = hu_graph_copy(&s->graph, arena);
         rc = copy ? hu_joint_replay_measure((const hu_graph *[]){&s->graph, copy}, (hu_digest *[]){d, d}, 2, &meeting, &late,
-                                            &joint, err)
+                                            2, &joint, err)
                   : hu_fail_memory(err);
     }
     if (rc < 0) {
