@@ -70,6 +70,8 @@ hu_ns_per_step hu_scene_node_time(const hu_scene *c, uint8_t in, unsigned classe
     int64_t         until = from;
     double          sum = 0;
 
+    if (!hu_edit_has_nodes(hu_pricer_facts(c->s->pricer), in, classes))
+        return hu_as_mean(0);
     for (size_t i = 0; i < g->n_nodes; i++) { /* in the order in which they began */
         const hu_node *n = &g->node[i];
         const int64_t  start = n->start_ns > until ? n->start_ns : until, seen = n->start_ns + n->seen_ns;

@@ -25,6 +25,8 @@ static sums small_calls(const hu_scene *c)
     const int64_t   from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
     sums            all = {0};
 
+    if (!hu_edit_has_nodes(hu_pricer_facts(c->s->pricer), 0, HU_CLASS_BIT(IO)))
+        return all;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const hu_node *n = &g->node[i];
 

@@ -194,10 +194,12 @@ static hu_ns_per_step time_in(const hu_scene *c, int64_t (*of)(const hu_edit_fac
 bool hu_gate_optimizer_loop(const hu_scene *c, hu_hint *h)
 {
     const hu_train_parts *p = hu_edit_train_parts(hu_pricer_facts(c->s->pricer));
-    const hu_ns_per_step  time = time_in(c, hu_edit_optimizer_ns);
+    hu_ns_per_step        time;
 
-    if (p->loop_calls < FEWEST_LOOP * c->n_steps || !hu_is_share_of_step(time, LEAST_LOOP, c->step) ||
-        hu_intervals_length(&p->loops) > SHORT_LOOP_NS * p->loop_calls)
+    if (p->loop_calls < FEWEST_LOOP * c->n_steps)
+        return false;
+    time = time_in(c, hu_edit_optimizer_ns);
+    if (!hu_is_share_of_step(time, LEAST_LOOP, c->step) || hu_intervals_length(&p->loops) > SHORT_LOOP_NS * p->loop_calls)
         return false;
     hu_hint_say(
         h,
@@ -213,8 +215,11 @@ bool hu_gate_optimizer_loop(const hu_scene *c, hu_hint *h)
 bool hu_gate_validation(const hu_scene *c, hu_hint *h)
 {
     const hu_train_parts *p = hu_edit_train_parts(hu_pricer_facts(c->s->pricer));
-    const hu_ns_per_step  time = time_in(c, hu_edit_validation_ns);
+    hu_ns_per_step        time;
 
+    if (p->forwards.n == 0)
+        return false;
+    time = time_in(c, hu_edit_validation_ns);
     if (time.ns <= 0 || !hu_scene_is_much(c, time))
         return false;
     hu_hint_say(h, "The host spends %s in forward passes that no backward pass follows, as in validation.",

@@ -31,10 +31,13 @@ static int64_t in_proportion(int64_t cost_ns, int64_t becomes_ns, int64_t was_ns
 }
 
 /* Host nodes that lie in something, or are of some class, N times faster. */
-static size_t speed_up_nodes(const hu_graph *g, hu_costs *c, uint8_t in, unsigned classes, double factor)
+static size_t speed_up_nodes(const hu_edit_facts *f, hu_costs *c, uint8_t in, unsigned classes, double factor)
 {
-    size_t n = 0;
+    const hu_graph *g = f->g;
+    size_t          n = 0;
 
+    if (!hu_edit_has_nodes(f, in, classes))
+        return 0;
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (!(g->node[i].in & in) && !(1u << g->node[i].class & classes))
             continue;
@@ -61,7 +64,7 @@ static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
             c->node[i] = g->node[i].in & HU_IN_DATA ? g->node[i].seen_ns : c->node[i];
         }
-    return speed_up_nodes(f->g, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
+    return speed_up_nodes(f, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
 }
 
 static bool is_copy_to_host(const hu_graph *g, uint32_t op)
@@ -147,7 +150,7 @@ enum {
 
 static size_t edit_host(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, 0, HOST_CLASSES, e->factor);
+    return speed_up_nodes(f, c, 0, HOST_CLASSES, e->factor);
 }
 
 static size_t edit_kernel(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -187,7 +190,7 @@ static size_t speed_up_launched(const hu_graph *g, hu_costs *c, uint8_t in, doub
 
 static size_t edit_op(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, HU_IN_FOCUS, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_FOCUS, e->factor);
+    return speed_up_nodes(f, c, HU_IN_FOCUS, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_FOCUS, e->factor);
 }
 
 static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -284,7 +287,7 @@ static size_t copy_for_files(const hu_edit_facts *f, const hu_edit *e, hu_costs 
 
 static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    size_t n = speed_up_nodes(f->g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor) + copy_for_files(f, e, c);
+    size_t n = speed_up_nodes(f, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor) + copy_for_files(f, e, c);
 
     if (e->flavour == HU_EDIT_WITH_USES)
         hu_edit_around(f, false, c);
@@ -296,12 +299,12 @@ static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_lock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(LOCK), e->factor) + hu_edit_wakes(f, HU_CLASS_LOCK, e, c);
+    return speed_up_nodes(f, c, 0, HU_CLASS_BIT(LOCK), e->factor) + hu_edit_wakes(f, HU_CLASS_LOCK, e, c);
 }
 
 static size_t edit_sleep(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(SLEEP), e->factor);
+    return speed_up_nodes(f, c, 0, HU_CLASS_BIT(SLEEP), e->factor);
 }
 
 /* What was taken from a node's time. */
@@ -342,7 +345,7 @@ static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, HU_IN_GC, HU_CLASS_BIT(GC), e->factor);
+    return speed_up_nodes(f, c, HU_IN_GC, HU_CLASS_BIT(GC), e->factor);
 }
 
 static size_t edit_tensor(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -422,7 +425,7 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_recompute(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, HU_IN_RECOMPUTE, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_RECOMPUTE, e->factor);
+    return speed_up_nodes(f, c, HU_IN_RECOMPUTE, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_RECOMPUTE, e->factor);
 }
 
 static size_t edit_contention(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -460,7 +463,7 @@ static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
     for (size_t i = 0; i < f->g->n_nodes; i++)
         if (f->g->node[i].in & HU_IN_COMPILE)
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
-    return speed_up_nodes(f->g, c, HU_IN_COMPILE, HU_CLASS_BIT(COMPILE_CALL), e->factor) +
+    return speed_up_nodes(f, c, HU_IN_COMPILE, HU_CLASS_BIT(COMPILE_CALL), e->factor) +
            speed_up_launched(f->g, c, HU_IN_COMPILE, e->factor);
 }
 

@@ -129,6 +129,9 @@ const hu_children *hu_edit_children(const hu_edit_facts *facts);
 /* Memory that the main thread touches anew. */
 const hu_page_faults *hu_edit_page_faults(const hu_edit_facts *facts);
 
+/* Are there host nodes in any of these (HU_IN_*), or of any of the classes? */
+bool hu_edit_has_nodes(const hu_edit_facts *facts, uint8_t in, unsigned classes);
+
 /* Does a host node read or write so little, so fast, that the call costs more than what it moves?  Then the time that is
    left of it with a buffer; else -1. */
 int64_t hu_edit_small_call_ns(const hu_edit_facts *facts, size_t node);

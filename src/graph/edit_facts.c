@@ -340,6 +340,19 @@ static bool find_parts(hu_edit_facts *f)
            spread(f, &f->parts.forwards, &f->validation_ns);
 }
 
+static void list_classes(hu_edit_facts *f)
+{
+    for (size_t i = 0; i < f->g->n_nodes; i++) {
+        f->classes |= 1u << f->g->node[i].class;
+        f->in |= f->g->node[i].in;
+    }
+}
+
+bool hu_edit_has_nodes(const hu_edit_facts *facts, uint8_t in, unsigned classes)
+{
+    return facts->in & in || facts->classes & classes;
+}
+
 /* By the generation of the host's link that a device of this age usually has: three quarters of its rate on paper. */
 static double find_link(const hu_trace *trace)
 {
@@ -362,6 +375,7 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->tensor_factor = tensor_factor > 1 ? tensor_factor : HU_USUAL_TENSOR_FACTOR;
         f->has_tensor = hu_matrix_units_of_trace(g->ask->trace) != HU_MATRIX_NONE;
         f->link_gbps = find_link(g->ask->trace);
+        list_classes(f);
         f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&

@@ -10,6 +10,8 @@ enum { HU_EDIT_NO_KERNEL = 0xff };
 
 struct hu_edit_facts {
     const hu_graph *g;
+    unsigned        classes;    /* that host nodes are of, as bits */
+    uint8_t         in;         /* HU_IN_* that any of them is in */
     uint8_t        *family;     /* by string id of kernels: hu_kernel_family or HU_EDIT_NO_KERNEL */
     uint8_t        *is_plain;   /* the same: products of fp32 on the vector units */
     bool            has_tensor; /* the device has tensor cores, or it is not known that it has none */

@@ -179,7 +179,7 @@ size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
 
     if (e->flavour == HU_EDIT_WITH_USES)
         hu_edit_around(f, true, c);
-    for (size_t i = 0; i < f->g->n_nodes; i++) {
+    for (size_t i = 0; hu_edit_has_nodes(f, 0, HU_CLASS_BIT(IO)) && i < f->g->n_nodes; i++) {
         const int64_t left = hu_edit_small_call_ns(f, i);
 
         if (left < 0)
