@@ -635,7 +635,7 @@ static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
 {
     hu_arena    *arena = hu_arena_new();
-    hu_findings *f = arena ? hu_arena_calloc(arena, 1, sizeof *f) : NULL;
+    hu_findings *f = arena ? hu_arena_sparse(arena, sizeof *f) : NULL;
     bool         ok = f && (s || why->code != HU_ENOMEM);
 
     if (ok) {

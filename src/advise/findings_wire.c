@@ -63,7 +63,7 @@ int hu_findings_pack(const hu_findings *f, hu_arena *arena, hu_str *out, hu_erro
 hu_findings *hu_findings_unpack(hu_str bytes, hu_error *err)
 {
     hu_arena    *arena = hu_arena_new();
-    hu_findings *f = arena ? hu_arena_calloc(arena, 1, sizeof *f) : NULL;
+    hu_findings *f = arena ? hu_arena_sparse(arena, sizeof *f) : NULL;
     const int    rc = f ? hu_wire_unpack(&hu_findings_wire, bytes, arena, f, err) : hu_fail_memory(err);
 
     if (rc == 0) {

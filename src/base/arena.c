@@ -60,18 +60,21 @@ static block *take_spare(size_t total)
     return b;
 }
 
-static block *take_map(size_t total)
+static block *take_fresh_map(size_t total)
 {
-    block *b = take_spare(total);
-
-    if (b)
-        return b;
-    b = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    block *b = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (b == MAP_FAILED)
         return NULL;
     b->total = total;
     b->used = sizeof *b;
     return b;
+}
+
+static block *take_map(size_t total)
+{
+    block *b = take_spare(total);
+
+    return b ? b : take_fresh_map(total);
 }
 
 static block *system_take(size_t total)
@@ -214,6 +217,19 @@ void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
     else if (p)
         memset(p, 0, total);
     return p;
+}
+
+void *hu_arena_sparse(hu_arena *arena, size_t size)
+{
+    const size_t total = size + sizeof(block);
+    block       *b = total < size ? NULL : take_fresh_map(is_mapped(total) ? total : MAP_FROM_BYTES);
+
+    if (!b) {
+        arena->lacked = true;
+        return NULL;
+    }
+    link_block(arena, b);
+    return b + 1;
 }
 
 void *hu_arena_grow(hu_arena *arena, void *old, size_t size)

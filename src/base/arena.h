@@ -23,6 +23,9 @@ void *hu_arena_alloc(hu_arena *arena, size_t size);
 /* count * size bytes, cleared; NULL when there is no memory or the product overflows. */
 void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size);
 
+/* The same of a map of its own: of what is mostly empty and stays, only pages that somebody writes to cost memory. */
+void *hu_arena_sparse(hu_arena *arena, size_t size);
+
 /*
  * A block of its own that can grow in place: `old` is NULL or came from this function.  Contents are kept, what is
  * new is not cleared.  Large blocks are page maps, so growing moves page tables instead of bytes, and only pages that

@@ -291,7 +291,7 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
 /* What a sweep over a rank writes. */
 static bool make_room(hu_joint_member *m, int64_t origin_ns, hu_arena *arena)
 {
-    m->replay = hu_replay_new(m->graph, arena);
+    m->replay = hu_sweep_new(m->graph, arena);
     m->ends_ns = hu_arena_alloc(arena, m->graph->n_marks * sizeof *m->ends_ns);
     if (!m->replay || !m->ends_ns)
         return false;

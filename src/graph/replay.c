@@ -82,7 +82,7 @@ static bool find_chains(hu_replay *r)
     return true;
 }
 
-hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
+hu_replay *hu_sweep_new(const hu_graph *g, hu_arena *arena)
 {
     hu_replay *r = hu_arena_calloc(arena, 1, sizeof *r);
 
@@ -99,7 +99,14 @@ hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
     r->op_end = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *r->op_end);
     if (!r->lane_end || !r->stream_end || !r->stream_last || !r->node_begin || !r->node_end || !r->op_start || !r->op_end)
         return NULL;
-    return find_chains(r) ? r : NULL;
+    return r;
+}
+
+hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
+{
+    hu_replay *r = hu_sweep_new(g, arena);
+
+    return r && find_chains(r) ? r : NULL;
 }
 
 bool hu_replay_is_external(const hu_op *op)

@@ -36,6 +36,9 @@ struct hu_replay {
     hu_arena       *arena;
 };
 
+/* Room for sweeps, without chains: of several ranks, joint.c knows what lies in a row.  NULL when there is no memory. */
+hu_replay *hu_sweep_new(const hu_graph *g, hu_arena *arena);
+
 /* Room for what a path needs.  False when there is no memory. */
 bool hu_sweep_keep_path(hu_replay *r);
 

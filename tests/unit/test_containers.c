@@ -86,6 +86,7 @@ static void a_map_that_served_before_is_cleared_where_zeros_are_asked_for(void *
     (void)state;
     hu_spare_begin(16u << 20);
     leave_sevens();
+    assert_true(is_filled(hu_arena_sparse(arena, size), 0, size, 0));
     p = hu_arena_alloc(arena, size);
     assert_true(is_filled(p, 0, size, 7)); /* else no map came back, and this proves nothing */
     cleared = hu_arena_calloc(arena, 1, size);
