@@ -3,8 +3,8 @@
  *
  * Columns of a trace grow to hundreds of megabytes.  Doubling them by copying would touch each page twice and hold
  * both copies for a moment; mremap moves the page tables instead, and pages behind the end of the data are never
- * touched.  Maps of work that is done serve the next (spare.h); what is in them is not zero.  This, spare.c and input.c are the
- * only files that ask the system for memory.
+ * touched.  Maps of work that is done serve the next (spare.h); what is in them is not zero.  This, spare.c and input.c
+ * are the only files that ask the system for memory.
  */
 #include "base/arena.h"
 

@@ -19,8 +19,8 @@ typedef struct hu_joint_pricer hu_joint_pricer;
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
                                      const hu_comm_fit *fits, size_t n_fits, hu_arena *arena);
 
-/* Another one for another thread, of one without facts; lives in `arena`, no longer than the one that it comes from.  NULL: no
-   memory. */
+/* Another one for another thread, of one without facts; lives in `arena`, no longer than the one that it comes from.
+   NULL: no memory. */
 hu_joint_pricer *hu_joint_pricer_fork(const hu_joint_pricer *p, hu_arena *arena);
 
 /* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart, and

@@ -7,8 +7,8 @@
 
 typedef struct hu_joint_pricers hu_joint_pricers;
 
-/* Of `first`, and of copies of it for more threads, a few at most; one with facts has no copies.  Lives in `arena`.  NULL: no
-   memory. */
+/* Of `first`, and of copies of it for more threads, a few at most; of one with facts there are none: `threads` is 1.
+   Lives in `arena`.  NULL: no memory. */
 hu_joint_pricers *hu_joint_pricers_new(hu_joint_pricer *first, int threads, hu_arena *arena);
 
 /* Calls job(context, pricer, i) once for every i in [0, n), in any order; no pricer does two at once. */
