@@ -2,10 +2,11 @@
  * spare.c - a short list under a lock: an arena asks for a map a few dozen times in the life of a rank. */
 #include "base/spare.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
-enum { MOST_MAPS = 128, MOST_WASTE = 16 };
+enum { MOST_MAPS = 128, MOST_WASTE = 16, TRIM_BYTES = 8 << 20 };
 
 typedef struct {
     void  *at;
@@ -30,6 +31,10 @@ void hu_spare_begin(size_t most_bytes)
     pthread_mutex_lock(&spare.lock);
     if (spare.users++ == 0)
         spare.most_bytes = most_bytes;
+#ifdef M_TRIM_THRESHOLD
+    if (most_bytes) /* what malloc has of small pieces stays there, too */
+        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+#endif
     pthread_mutex_unlock(&spare.lock);
 }
 
