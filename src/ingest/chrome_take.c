@@ -77,17 +77,24 @@ static uint32_t list_of(chrome_reader *r, int place)
     end = p + v->n;
     out = room_for(r, v->n);
     while (out && p < end) {
-        const char *from = p;
+        const char c = *p;
 
-        if (*p && (unsigned char)*p <= 0x20) { /* a zero byte is no blank to skip_space, and would be looked at for ever */
+        if (c && (unsigned char)c <= 0x20) { /* a zero byte is no blank to skip_space, and would be looked at for ever */
             p = skip_space(p);
             continue;
         }
-        p = *p == '"' ? string_close(p + 1, end, &found) : p;
-        p += p < end;
-        memcpy(out + n, from, (size_t)(p - from));
-        n += (size_t)(p - from);
-        if (*from == ',')
+        if (c == '"') {
+            const char *from = p;
+
+            p = string_close(p + 1, end, &found);
+            p += p < end;
+            memcpy(out + n, from, (size_t)(p - from));
+            n += (size_t)(p - from);
+            continue;
+        }
+        out[n++] = c;
+        p++;
+        if (c == ',')
             out[n++] = ' ';
     }
     return out ? hu_builder_intern(r->b, (hu_str){out, n}) : 0;
