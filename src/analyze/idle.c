@@ -438,10 +438,8 @@ static int choose_longest(work *w, hu_error *err)
         return hu_fail_memory(err);
     for (size_t i = 0; i < w->n; i++)
         length[i] = gap_end(w->ask, &w->at[i]) - w->at[i].start_ns;
-    if (w->n > HU_IDLE_GAPS) {
-        hu_sort_i64(length, w->n);
-        least = length[w->n - HU_IDLE_GAPS];
-    }
+    if (w->n > HU_IDLE_GAPS)
+        least = hu_sort_nth_i64(length, w->n, w->n - HU_IDLE_GAPS);
     hu_arena_drop(w->ask->scratch, length);
     for (int equal = 0; equal < 2; equal++)
         for (size_t i = 0; i < w->n && w->n_details < HU_IDLE_GAPS; i++) {

@@ -172,10 +172,8 @@ static bool keep(work *w, hu_sequences *out)
     memset(row_of_op, 0xff, (w->list.n + 1) * sizeof *row_of_op);
     for (size_t i = 0; i < n; i++)
         weights[i] = w->found.at[i].count * w->found.at[i].length;
-    if (n > HU_SEQUENCE_ROWS) {
-        hu_sort_i64(weights, n);
-        least = weights[n - HU_SEQUENCE_ROWS];
-    }
+    if (n > HU_SEQUENCE_ROWS)
+        least = hu_sort_nth_i64(weights, n, n - HU_SEQUENCE_ROWS);
     for (int equal = 0; equal < 2; equal++) { /* those of the least weight fill what is left */
         for (size_t i = 0; i < n && kept < HU_SEQUENCE_ROWS; i++) {
             const int64_t weight = w->found.at[i].count * w->found.at[i].length;

@@ -82,8 +82,7 @@ static int64_t threshold(int64_t *values, size_t n)
 
     if (n <= most)
         return 0;
-    hu_sort_i64(values, n);
-    return values[n - 1 - most];
+    return hu_sort_nth_i64(values, n, n - 1 - most);
 }
 
 static int costlier(const hu_tree_node *a, const hu_tree_node *b)

@@ -66,18 +66,30 @@ static size_t part(int64_t *v, size_t n, int64_t limit)
     return below;
 }
 
+/*
+ * Splits what is longer than FEW: v[0, *below) < v[*below, *above) <= v[*above, n), all in the middle equal to one value,
+ * and neither side the whole.  Equal values are looked for only where few lie below the pivot: with many of them that is
+ * often enough.
+ */
+static void split(int64_t *v, size_t n, size_t *below, size_t *above)
+{
+    const int64_t pivot = median_of_three(v[0], v[n / 2], v[n - 1]);
+
+    *below = *above = part(v, n, pivot);
+    if (*below < n / 4)
+        *above += pivot < INT64_MAX ? part(v + *below, n - *below, pivot + 1) : n - *below;
+}
+
 static void quick(int64_t *v, size_t n, int depth)
 {
     while (n > FEW) {
-        const int64_t pivot = median_of_three(v[0], v[n / 2], v[n - 1]);
-        size_t        below, above;
+        size_t below, above;
 
         if (depth-- == 0) {
             heap(v, n);
             return;
         }
-        below = part(v, n, pivot);
-        above = below + (pivot < INT64_MAX ? part(v + below, n - below, pivot + 1) : n - below); /* many are equal */
+        split(v, n, &below, &above);
         quick(v, below, depth);
         v += above;
         n -= above;
@@ -85,11 +97,37 @@ static void quick(int64_t *v, size_t n, int depth)
     insert(v, n);
 }
 
-void hu_sort_i64(int64_t *values, size_t n)
+/* How often halves may be uneven. */
+static int depth_of(size_t n)
 {
     int depth = 2;
 
     for (size_t k = n; k > 1; k /= 2)
         depth += 2;
-    quick(values, n, depth);
+    return depth;
+}
+
+void hu_sort_i64(int64_t *values, size_t n)
+{
+    quick(values, n, depth_of(n));
+}
+
+int64_t hu_sort_nth_i64(int64_t *v, size_t n, size_t place)
+{
+    for (int depth = depth_of(n); n > FEW && depth > 0; depth--) {
+        size_t below, above;
+
+        split(v, n, &below, &above);
+        if (place >= below && place < above)
+            return v[place];
+        if (place < below) {
+            n = below;
+        } else {
+            v += above;
+            n -= above;
+            place -= above;
+        }
+    }
+    hu_sort_i64(v, n);
+    return v[place];
 }

@@ -43,8 +43,7 @@ int64_t hu_build_typical(int64_t *samples, size_t n, int64_t reach, int64_t othe
 
     if (n < FEWEST)
         return otherwise;
-    hu_sort_i64(samples, n);
-    median = samples[n / 2];
+    median = hu_sort_nth_i64(samples, n, n / 2);
     for (size_t i = 0; i < n; i++) {
         if (samples[i] < median - reach || samples[i] > median + reach)
             continue;
@@ -164,6 +163,7 @@ static void guess_gap(hu_building *b, int64_t *samples)
 {
     hu_calibration *c = &b->g->calibration;
     size_t          n = 0;
+    int64_t         quarter_ns;
 
     for (uint32_t i = 0; i < b->ops.n; i++) {
         const hu_op  *op = &b->ops.at[i];
@@ -172,8 +172,8 @@ static void guess_gap(hu_building *b, int64_t *samples)
         if (op->has_launch && op->deps == HU_NONE && gap >= 0)
             samples[n++] = gap;
     }
-    hu_sort_i64(samples, n);
-    c->most_gap_ns = n && samples[n / 4] < MOST_GAP_NS ? samples[n / 4] : MOST_GAP_NS;
+    quarter_ns = n ? hu_sort_nth_i64(samples, n, n / 4) : MOST_GAP_NS;
+    c->most_gap_ns = quarter_ns < MOST_GAP_NS ? quarter_ns : MOST_GAP_NS;
     c->gap_ns = c->most_gap_ns < GAP_NS ? c->most_gap_ns : GAP_NS;
 }
 

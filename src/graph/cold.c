@@ -63,9 +63,7 @@ static bool measure_usual(const hu_ask *ask, int64_t *out)
     for (uint32_t i = 0; i < ask->s.n; i++)
         if (is_launch(ask, i))
             samples[n++] = ask->s.dur_ns[i];
-    if (n)
-        hu_sort_i64(samples, n);
-    *out = n ? samples[n / 2] : 0;
+    *out = n ? hu_sort_nth_i64(samples, n, n / 2) : 0;
     hu_arena_drop(ask->scratch, samples);
     return true;
 }

@@ -122,10 +122,10 @@ static bool compare_overlapped(hu_edit_facts *f, hu_arena *scratch)
             all[first[of[i] + 1]++] = g->op[i].cost_ns;
     for (uint32_t k = 0; k < n; k++)
         if (first[k + 1] > first[k])
-            hu_sort_i64(all + first[k], first[k + 1] - first[k]);
+            all[first[k]] = hu_sort_nth_i64(all + first[k], first[k + 1] - first[k], (first[k + 1] - first[k]) / 2);
     for (uint32_t i = 0; i < g->n_ops; i++)
         if (of[i] != HU_NONE && first[of[i] + 1] > first[of[i]])
-            f->alone_ns[i] = all[first[of[i]] + (first[of[i] + 1] - first[of[i]]) / 2];
+            f->alone_ns[i] = all[first[of[i]]];
     return true;
 }
 

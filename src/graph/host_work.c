@@ -134,6 +134,7 @@ static bool find_blocked(work *w)
     const hu_graph *g = w->g;
     int64_t        *starts = hu_arena_alloc(w->scratch, (g->n_ops + 1) * sizeof *starts);
     size_t          long_ones = 0, long_blocked = 0, n = 0, blocked = 0;
+    int64_t         median_ns;
 
     if (!starts)
         return false;
@@ -153,9 +154,8 @@ static bool find_blocked(work *w)
     w->out->is_blocking = long_ones >= FEWEST_BLOCKED && (double)long_blocked >= BLOCKED_SHARE * (double)long_ones &&
                           (double)blocked >= BLOCKED_SHARE * (double)n;
     w->out->blocked = (int64_t)blocked;
-    if (n)
-        hu_sort_i64(starts, n);
-    w->out->launch_ns = n && starts[n / 2] > 0 && starts[n / 2] < USUAL_LAUNCH_NS ? starts[n / 2] : USUAL_LAUNCH_NS;
+    median_ns = n ? hu_sort_nth_i64(starts, n, n / 2) : 0;
+    w->out->launch_ns = median_ns > 0 && median_ns < USUAL_LAUNCH_NS ? median_ns : USUAL_LAUNCH_NS;
     if (!w->out->is_blocking)
         memset(w->out->role, HU_WORK_OTHER, g->n_nodes);
     return true;
@@ -190,9 +190,7 @@ static bool measure_limit(work *w)
             }
         }
     }
-    if (n)
-        hu_sort_i64(samples, n);
-    w->out->median_ns = n ? samples[n / 2] : 0;
+    w->out->median_ns = n ? hu_sort_nth_i64(samples, n, n / 2) : 0;
     w->out->has_many = w->out->launches >= FEWEST_LAUNCHES * (int64_t)(g->n_marks - 1);
     w->out->limit_ns = w->out->has_many || !has_device(w) ? LONG_FACTOR * w->out->median_ns : 0;
     w->out->limit_ns = w->out->limit_ns < LEAST_LONG_NS ? LEAST_LONG_NS : w->out->limit_ns;

@@ -142,6 +142,7 @@ static void measure_free(const hu_building *b, const uint32_t *place, int64_t *s
     for (hu_call_kind k = HU_CALL_KERNEL; k <= HU_CALL_SET; k++) {
         const int64_t usual = b->g->calibration.call_ns[k];
         size_t        n = 0;
+        int64_t       median_ns;
 
         for (uint32_t i = 0; i < b->nodes.n; i++) {
             const hu_node *node = &b->nodes.at[i];
@@ -150,9 +151,8 @@ static void measure_free(const hu_building *b, const uint32_t *place, int64_t *s
             if (node->call == k && node->n_ops && (full == HU_NONE || hu_build_op_end(b, full) <= node->start_ns))
                 samples[n++] = node->cost_ns;
         }
-        if (n)
-            hu_sort_i64(samples, n);
-        free_ns[k] = n >= FEWEST_BLOCKED && samples[n / 2] < usual                      ? samples[n / 2]
+        median_ns = n ? hu_sort_nth_i64(samples, n, n / 2) : 0;
+        free_ns[k] = n >= FEWEST_BLOCKED && median_ns < usual                           ? median_ns
                      : k != HU_CALL_GRAPH && n < FEWEST_BLOCKED && usual > FREE_CALL_NS ? FREE_CALL_NS
                                                                                         : usual;
     }

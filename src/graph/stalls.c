@@ -55,9 +55,7 @@ int hu_build_stalls(hu_building *b, hu_error *err)
         if (is_plain(b, &b->nodes.at[i]) && b->nodes.at[i].cost_ns > 0)
             samples[n++] = b->nodes.at[i].cost_ns;
     }
-    if (n)
-        hu_sort_i64(samples, n);
-    least = n ? (int64_t)(STALL_FACTOR * (double)samples[n / 2]) : 0;
+    least = n ? (int64_t)(STALL_FACTOR * (double)hu_sort_nth_i64(samples, n, n / 2)) : 0;
     least = least > LEAST_STALL_NS ? least : LEAST_STALL_NS;
     for (int pass = 0; pass < 2; pass++) {
         bool behind_wait = false;
