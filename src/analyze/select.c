@@ -9,7 +9,8 @@ int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t 
     return slices->start_ns[launch != HU_NONE ? launch : slice];
 }
 
-size_t hu_select_find(const hu_intervals *windows, int64_t time_ns)
+/* The first window that ends behind a time. */
+static size_t first_behind(const hu_intervals *windows, int64_t time_ns)
 {
     size_t low = 0, high = windows->n;
 
@@ -21,10 +22,27 @@ size_t hu_select_find(const hu_intervals *windows, int64_t time_ns)
         else
             high = middle;
     }
+    return low;
+}
+
+size_t hu_select_find(const hu_intervals *windows, int64_t time_ns)
+{
+    const size_t low = first_behind(windows, time_ns);
+
     return low < windows->n && windows->at[low].start_ns <= time_ns ? low : windows->n;
 }
 
 bool hu_select_in(const hu_intervals *windows, int64_t time_ns)
 {
     return !windows || hu_select_find(windows, time_ns) < windows->n;
+}
+
+bool hu_select_in_near(const hu_intervals *windows, int64_t time_ns, size_t *near)
+{
+    const hu_interval *at = windows->at;
+    size_t             i = *near;
+
+    if ((i < windows->n && at[i].end_ns <= time_ns) || (i && at[i - 1].end_ns > time_ns))
+        *near = i = first_behind(windows, time_ns);
+    return i < windows->n && at[i].start_ns <= time_ns;
 }

@@ -12,6 +12,9 @@ int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t 
 /* Is `time_ns` in one of the sorted windows?  NULL means everything. */
 bool hu_select_in(const hu_intervals *windows, int64_t time_ns);
 
+/* The same for times that mostly ascend: *near, 0 at first, is the window that the next time is sought at. */
+bool hu_select_in_near(const hu_intervals *windows, int64_t time_ns, size_t *near);
+
 /* The index of the window that holds `time_ns`, or windows->n. */
 size_t hu_select_find(const hu_intervals *windows, int64_t time_ns);
 

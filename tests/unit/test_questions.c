@@ -4,6 +4,7 @@
 
 #include "analyze/digest.h"
 #include "analyze/occupancy.h"
+#include "analyze/select.h"
 #include "base/sort.h"
 #include "testing.h"
 
@@ -533,6 +534,52 @@ static void integers_are_sorted(void **state)
     }
 }
 
+static void one_of_sorted_integers_is_selected(void **state)
+{
+    enum { MOST = 3000 };
+    static int64_t a[MOST], b[MOST];
+    uint64_t       seed = 1;
+
+    (void)state;
+    for (int shape = 0; shape < 4; shape++) {
+        for (size_t n = 1; n < MOST; n = n < 70 ? n + 1 : n * 3) {
+            const size_t places[] = {0, n / 4, n / 2, n - 1};
+
+            for (size_t p = 0; p < HU_COUNT(places); p++) {
+                for (size_t i = 0; i < n; i++) {
+                    seed = seed * 6364136223846793005u + 1442695040888963407u;
+                    a[i] = b[i] = shape == 0   ? (int64_t)seed
+                                  : shape == 1 ? INT64_MAX
+                                  : shape == 2 ? (int64_t)i
+                                               : (int64_t)(seed >> 62);
+                }
+                qsort(b, n, sizeof *b, by_value);
+                assert_true(hu_sort_nth_i64(a, n, places[p]) == b[places[p]]);
+                qsort(a, n, sizeof *a, by_value);
+                assert_true(memcmp(a, b, n * sizeof *a) == 0); /* moved, not changed */
+            }
+        }
+    }
+}
+
+/* Times that ascend and some that do not, before, in, between and behind the windows. */
+static void a_window_is_found_near_the_last(void **state)
+{
+    static const int64_t times_ns[] = {0, 10, 19, 20, 25, 30, 39, 45, 12, 50, 60, 99, 5, 35, 40, 20, 10, 70};
+    hu_interval          at[] = {{10, 20}, {20, 30}, {35, 40}, {50, 60}};
+    size_t               near = 0, none = 0;
+
+    (void)state;
+    for (size_t n = 0; n <= HU_COUNT(at); n++) {
+        const hu_intervals windows = {.at = at, .n = n};
+
+        near = 0;
+        for (size_t i = 0; i < HU_COUNT(times_ns); i++)
+            assert_int_equal(hu_select_in_near(&windows, times_ns[i], &near), hu_select_in(&windows, times_ns[i]));
+    }
+    assert_false(hu_select_in_near(&(hu_intervals){0}, 10, &none));
+}
+
 static void words_are_found(void **state)
 {
     static const char *const list[] = {"soft", "max", "a", "axe"};
@@ -568,6 +615,8 @@ int main(void)
         cmocka_unit_test(ranks_are_merged),
         cmocka_unit_test(samples_are_merged),
         cmocka_unit_test(integers_are_sorted),
+        cmocka_unit_test(one_of_sorted_integers_is_selected),
+        cmocka_unit_test(a_window_is_found_near_the_last),
         cmocka_unit_test(words_are_found),
     };
 
