@@ -70,10 +70,11 @@ int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu
     a.tracks = hu_trace_tracks(trace, &a.n_tracks);
     a.names = hu_names_classify(trace, scratch);
     a.waits = hu_wait_frames_classify(trace, scratch);
+    a.precision = hu_precision_classify(trace, scratch);
     a.has_jvm = hu_jvm_is_any(trace);
     if (a.s.n)
         a.s.kind = hu_comm_kernels_find(trace, scratch);
-    if (!a.names || !a.waits || (a.s.n && !a.s.kind) || !list_work(&a) || !unite_work(&a))
+    if (!a.names || !a.waits || !a.precision || (a.s.n && !a.s.kind) || !list_work(&a) || !unite_work(&a))
         return hu_fail_memory(err);
     a.recompute = hu_overheads_find_recompute(&a, scratch);
     if (!a.recompute)

@@ -4,6 +4,7 @@
 #define HU_ANALYZE_ASK_H
 
 #include "analyze/names.h"
+#include "analyze/precision.h"
 #include "analyze/select.h"
 #include "analyze/steps.h"
 #include "analyze/wait_frames.h"
@@ -14,8 +15,9 @@ typedef struct {
     const uint32_t *order; /* hu_trace_order() */
     const hu_track *tracks;
     size_t          n_tracks;
-    const uint8_t  *names; /* HU_NAME_* by string id */
-    const uint8_t  *waits; /* hu_wait_frame by string id, for Python frames */
+    const uint8_t  *names;     /* HU_NAME_* by string id */
+    const uint8_t  *waits;     /* hu_wait_frame by string id, for Python frames */
+    const uint8_t  *precision; /* hu_precision by string id, for the types of operators' inputs */
     bool            has_jvm;
     unsigned        kinds;     /* bits of those that occur */
     const uint8_t  *recompute; /* by slice: hu_overheads_find_recompute */

@@ -102,18 +102,13 @@ static bool is_eligible(work *w, uint32_t slice)
 
 bool hu_kernel_is_low_precision(const hu_ask *ask, uint32_t slice)
 {
-    static const char *const small[] = {"BFloat16", "Half", "Float8", "Float4", "signed char", "unsigned char"};
-
     for (uint32_t at = hu_trace_op_of(ask->trace, slice); at != HU_NONE; at = ask->s.parent[at]) {
         const uint32_t row = ask->s.kind[at] == HU_KIND_CPU_OP ? ask->s.detail[at] : HU_NONE;
-        const hu_str   types = row == HU_NONE ? HU_STR("")
-                                              : hu_trace_text(ask->trace, hu_trace_op_detail(ask->trace, row)->types);
+        const uint8_t  precision = row == HU_NONE ? HU_PRECISION_UNSAID
+                                                  : ask->precision[hu_trace_op_detail(ask->trace, row)->types];
 
-        for (size_t k = 0; k < HU_COUNT(small); k++)
-            if (hu_str_has(types, hu_str_of(small[k])))
-                return true;
-        if (hu_str_has(types, HU_STR("float"))) /* what is around it may cast (autocast) */
-            return false;
+        if (precision != HU_PRECISION_UNSAID) /* what is around it may cast (autocast) */
+            return precision == HU_PRECISION_LOW;
     }
     return false;
 }

@@ -26,15 +26,14 @@ typedef struct {
     HU_VEC(hu_traffic_call) ranges;
     HU_VEC(hu_traffic_group) groups;
     hu_map   group_of_key;
-    hu_map   type_of_size; /* elements of a tensor that the back end was given -> hu_dtype */
-    uint8_t *flags;        /* by name: 0 unknown, else 1 + what it is */
-    unsigned seen;         /* bits of what names of the host's slices are; once all of them were looked at */
-    bool     is_all_seen;
+    hu_map   type_of_size;  /* elements of a tensor that the back end was given -> hu_dtype */
+    uint8_t *flags;         /* by name: NAME_* */
+    HU_VEC(uint32_t) marks; /* places in ask->order of operators and ranges so named */
 } work;
 
 typedef enum { INTO_LIST, INTO_PEERS, INTO_RANGES } target;
 
-enum { NAME_NONE = 1, NAME_PARAMS, NAME_C10D, NAME_BACKEND };
+enum { NAME_NONE, NAME_PARAMS, NAME_C10D, NAME_BACKEND };
 
 /* Lower-case letters alone, so that "_allgather_base", "AllGather" and "all_gather" are one. */
 static size_t letters_of(hu_str name, char *out, size_t room)
@@ -90,23 +89,31 @@ const char *hu_traffic_kind_name(hu_traffic_kind kind)
     return kind < HU_TRAFFIC_COUNT ? names[kind] : "other";
 }
 
-static int flag_of(work *w, uint32_t slice)
+/* `says`: HU_NAME_* of it. */
+static uint8_t flag_of_name(hu_str name, uint8_t says)
 {
-    uint8_t *known = &w->flags[w->ask->s.name[slice]];
-    hu_str   name;
-
-    if (*known)
-        return *known;
-    name = hu_ask_name(w->ask, slice);
-    *known = NAME_NONE;
     if (hu_str_equal(name, HU_STR("record_param_comms")))
-        *known = NAME_PARAMS;
-    else if (hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("_c10d_functional::")) ||
-             hu_str_starts(name, HU_STR("c10d_functional::")))
-        *known = hu_str_has(name, HU_STR("wait_tensor")) ? NAME_NONE : NAME_C10D;
-    else if (w->ask->names[w->ask->s.name[slice]] & HU_NAME_COMM)
-        *known = NAME_BACKEND;
-    return *known;
+        return NAME_PARAMS;
+    if (hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("_c10d_functional::")) ||
+        hu_str_starts(name, HU_STR("c10d_functional::")))
+        return hu_str_has(name, HU_STR("wait_tensor")) ? NAME_NONE : NAME_C10D;
+    return says & HU_NAME_COMM ? NAME_BACKEND : NAME_NONE;
+}
+
+static bool read_names(work *w)
+{
+    const hu_ask  *ask = w->ask;
+    const uint32_t n = hu_trace_string_count(ask->trace);
+
+    w->flags = hu_arena_alloc(ask->scratch, n + 1);
+    for (uint32_t i = 0; w->flags && i < n; i++)
+        w->flags[i] = flag_of_name(hu_trace_text(ask->trace, i), ask->names[i]);
+    return w->flags != NULL;
+}
+
+static int flag_of(const work *w, uint32_t slice)
+{
+    return w->flags[w->ask->s.name[slice]];
 }
 
 static const hu_op_detail *op_of(const hu_ask *ask, uint32_t i)
@@ -222,7 +229,7 @@ static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
 }
 
 /* Climbs from a launch, or from a call of the host, for what is not said yet; *size: the group's, where shapes tell it. */
-static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call *c, int64_t *size)
+static const hu_collective_detail *climb(const work *w, uint32_t from, hu_traffic_call *c, int64_t *size)
 {
     const hu_ask *ask = w->ask;
     tensors       t = {-1, -1, -1, {0}};
@@ -357,7 +364,7 @@ static bool add_device(work *w)
 }
 
 /* Is the slice the outermost of its collective? */
-static bool is_outermost(work *w, uint32_t i)
+static bool is_outermost(const work *w, uint32_t i)
 {
     uint32_t at = w->ask->s.parent[i];
 
@@ -368,7 +375,7 @@ static bool is_outermost(work *w, uint32_t i)
 }
 
 /* The innermost record of a collective below `i`, the outermost: arguments are there.  Children follow on the track. */
-static uint32_t find_args(work *w, const hu_track *t, uint32_t k)
+static uint32_t find_args(const work *w, const hu_track *t, uint32_t k)
 {
     const hu_ask *ask = w->ask;
     const int64_t end = hu_ask_end(ask, ask->order[t->first + k]);
@@ -384,30 +391,37 @@ static uint32_t find_args(work *w, const hu_track *t, uint32_t k)
     return ask->order[t->first + k];
 }
 
+/* Few slices of the host are named after communication, and they are asked for in several ways. */
+static bool list_marks(work *w)
+{
+    const hu_ask *ask = w->ask;
+
+    for (uint32_t place = 0; place < ask->s.n; place++) {
+        const uint32_t i = ask->order[place];
+
+        if (flag_of(w, i) != NAME_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) &&
+            !hu_vec_push(ask->scratch, &w->marks, place))
+            return false;
+    }
+    return true;
+}
+
 /* Operators or ranges of the host of one origin. */
 static bool add_host(work *w, int flag, target into)
 {
     const hu_ask *ask = w->ask;
 
-    if (w->is_all_seen && !(w->seen & 1u << flag))
-        return true;
-    for (size_t t = 0; t < ask->n_tracks; t++) {
-        const hu_track *track = &ask->tracks[t];
+    for (size_t m = 0; m < w->marks.n; m++) {
+        const uint32_t  i = ask->order[w->marks.at[m]];
+        const hu_track *track = &ask->tracks[ask->s.track[i]];
+        uint32_t        inner;
 
-        for (uint32_t k = 0; track->type == HU_TRACK_HOST && k < track->count; k++) {
-            const uint32_t i = ask->order[track->first + k];
-            const int      own = hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) ? flag_of(w, i) : 0;
-            uint32_t       inner;
-
-            w->seen |= 1u << own;
-            if (own != flag || !is_outermost(w, i))
-                continue;
-            inner = flag == NAME_C10D ? find_args(w, track, k) : i;
-            if (!add(w, inner, inner, into))
-                return false;
-        }
+        if (flag_of(w, i) != flag || track->type != HU_TRACK_HOST || !is_outermost(w, i))
+            continue;
+        inner = flag == NAME_C10D ? find_args(w, track, w->marks.at[m] - track->first) : i;
+        if (!add(w, inner, inner, into))
+            return false;
     }
-    w->is_all_seen = true;
     return true;
 }
 
@@ -436,10 +450,9 @@ static bool learn_types(work *w)
 
     if (!hu_map_init(&w->type_of_size, ask->scratch, 16))
         return false;
-    for (uint32_t i = 0; i < ask->s.n; i++) {
-        const hu_op_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && flag_of(w, i) == NAME_BACKEND
-                                    ? op_of(ask, i)
-                                    : NULL;
+    for (size_t m = 0; m < w->marks.n; m++) {
+        const uint32_t      i = ask->order[w->marks.at[m]];
+        const hu_op_detail *d = flag_of(w, i) == NAME_BACKEND ? op_of(ask, i) : NULL;
         uint32_t           *place, type;
 
         if (!d || !d->dims ||
@@ -459,8 +472,9 @@ static bool learn_types(work *w)
 static bool add_recorded(work *w)
 {
     const hu_ask *ask = w->ask;
+    const size_t  n = hu_trace_collective_count(ask->trace) ? ask->s.n : 0;
 
-    for (size_t k = 0; k < ask->s.n; k++) {
+    for (size_t k = 0; k < n; k++) {
         const uint32_t              i = ask->order[k];
         const hu_collective_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(OTHER)) ? args_of(ask, i) : NULL;
 
@@ -476,7 +490,7 @@ static bool add_host_only(work *w)
         return false;
     if (w->list.n)
         return true;
-    return learn_types(w) && add_host_calls(w, INTO_LIST) && add_host(w, NAME_BACKEND, INTO_RANGES);
+    return list_marks(w) && learn_types(w) && add_host_calls(w, INTO_LIST) && add_host(w, NAME_BACKEND, INTO_RANGES);
 }
 
 /* Calls of one group side by side, each group's in the order they were found. */
@@ -546,8 +560,7 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
     bool ok, exchanges = false;
 
     *out = (hu_traffic){.on_host = ask->comm.n == 0};
-    w.flags = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
-    if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16) || !list_steps(&w))
+    if (!read_names(&w) || !hu_map_init(&w.group_of_key, ask->scratch, 16) || !list_steps(&w))
         return hu_fail_memory(err);
     ok = out->on_host ? add_host_only(&w) : add_device(&w);
     for (size_t i = 0; i < w.list.n; i++) {
@@ -557,7 +570,7 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
                      ((kind == HU_TRAFFIC_SEND || kind == HU_TRAFFIC_RECV) && w.list.at[i].peer < 0);
     }
     if (ok && exchanges && !out->on_host)
-        ok = add_host_calls(&w, INTO_PEERS);
+        ok = list_marks(&w) && add_host_calls(&w, INTO_PEERS);
     out->at = ok ? sort_by_group(ask, w.list.at, w.list.n, w.groups.at, w.groups.n) : NULL;
     if (!out->at)
         return hu_fail_memory(err);

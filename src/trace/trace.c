@@ -163,6 +163,11 @@ const hu_cpu_stack *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row)
     return &trace->cpu_stacks.at[row - 1];
 }
 
+size_t hu_trace_op_detail_count(const hu_trace *trace)
+{
+    return trace->ops.n;
+}
+
 const hu_op_detail *hu_trace_op_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->ops.at[row];
@@ -221,6 +226,11 @@ const hu_os_detail *hu_trace_os_detail(const hu_trace *trace, uint32_t row)
 const hu_mpi_detail *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->mpi_calls.at[row];
+}
+
+size_t hu_trace_collective_count(const hu_trace *trace)
+{
+    return trace->collectives.n;
 }
 
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row)

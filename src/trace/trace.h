@@ -152,6 +152,7 @@ size_t              hu_trace_cpu_stack_count(const hu_trace *trace);
 const hu_cpu_stack *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 
 /* Side tables; row = slices.detail[i] of a slice of that kind. */
+size_t                      hu_trace_op_detail_count(const hu_trace *trace);
 const hu_op_detail         *hu_trace_op_detail(const hu_trace *trace, uint32_t row);
 const hu_kernel_detail     *hu_trace_kernel_detail(const hu_trace *trace, uint32_t row);
 const hu_copy_detail       *hu_trace_copy_detail(const hu_trace *trace, uint32_t row);
@@ -164,6 +165,7 @@ const hu_os_detail         *hu_trace_os_detail(const hu_trace *trace, uint32_t r
 const hu_omp_detail        *hu_trace_omp_detail(const hu_trace *trace, uint32_t row);
 const hu_wait_detail       *hu_trace_wait_detail(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 const hu_mpi_detail        *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row);
+size_t                      hu_trace_collective_count(const hu_trace *trace);
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row); /* 1 + row */
 
 /* The runtime or driver call that launched a piece of device work, or HU_NONE. */
