@@ -16,6 +16,7 @@ typedef struct {
     const hu_filling *w;
     const hu_ground  *ground;
     hu_digest_options digest;
+    int               threads; /* for both */
     hu_rank          *r;
     hu_simulation    *simulation;
     hu_error          why_not;
@@ -62,6 +63,15 @@ static bool is_at_once(const hu_trace *t)
     return true;
 }
 
+/* The graph takes longer than the questions and is of one piece, so it has a thread for itself. */
+static void measure(halves *h)
+{
+    const bool is_beside = h->threads > 1 && is_at_once(h->ground->ask.trace);
+
+    h->digest.threads = is_beside && h->w->options->replays ? h->threads - 1 : h->threads;
+    hu_thread_each(2, is_beside ? h->threads : 1, measure_half, h);
+}
+
 /* Its trace, with what a monitor sampled meanwhile. */
 static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
 {
@@ -84,17 +94,17 @@ void hu_rank_read(const hu_filling *w, size_t i)
     hu_rank   *r = &w->ranks[i];
     hu_trace  *t = open_rank(w, r);
     hu_ground *ground = t ? hu_ground_new(t, &w->digest.steps, &r->error) : NULL;
-    halves     h = {.w = w, .ground = ground, .digest = w->digest, .r = r};
+    halves     h = {.w = w, .ground = ground, .digest = w->digest, .threads = w->digest.threads, .r = r};
 
     if (t && hu_trace_slices(t).n < WORTH_THREADS)
-        h.digest.threads = 1;
+        h.threads = 1;
     if (ground)
-        hu_thread_each(2, is_at_once(t) ? h.digest.threads : 1, measure_half, &h);
+        measure(&h);
     if (r->digest)
         name_rank(w, r->digest);
     if (h.simulation) {
         h.simulation->keeps_effects = w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS;
-        h.simulation->threads = h.digest.threads;
+        h.simulation->threads = h.threads;
     }
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
