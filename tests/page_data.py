@@ -49,7 +49,8 @@ def _unzigzag(value: int) -> int:
 
 
 def decode(data: bytes) -> dict[str, Any]:
-    """The head, and a list "slices" of (track, start, dur, name, kind, note, link); link is a place in that list or None."""
+    """The head, and a list "slices" of (track, start, dur, name, kind, note, link); link is a place in that list or None; "rows" has
+    the row of each slice of the tracks that say so."""
     length = shift = at = 0
     while True:
         byte = data[at]
@@ -77,6 +78,7 @@ def decode(data: bytes) -> dict[str, Any]:
         time = value = 0
         counter["times"] = [time := time + next(numbers) for _ in range(counter["n"])]
         counter["values"] = [value := value + _unzigzag(next(numbers)) for _ in range(counter["n"])]
+    head["rows"] = [next(numbers) if head["tracks"][track].get("rows") else None for track in tracks]
     assert next(numbers, None) is None, "bytes are left over"
     head["slices_list"] = slices
     return head

@@ -98,8 +98,8 @@ uint32_t hu_ask_slice_at(const hu_ask *ask, uint32_t track, int64_t time_ns, uns
     }
     if (low == t->first)
         return HU_NONE;
-    for (uint32_t at = ask->order[low - 1]; at != HU_NONE; at = ask->s.parent[at])
-        if (hu_kind_in(ask->s.kind[at], kinds) && hu_ask_end(ask, at) >= time_ns)
+    for (uint32_t at = ask->order[low - 1]; at != HU_NONE; at = hu_trace_after(ask->trace, at))
+        if (hu_kind_in(ask->s.kind[at], kinds) && ask->s.start_ns[at] <= time_ns && hu_ask_end(ask, at) >= time_ns)
             return at;
     return HU_NONE;
 }

@@ -326,13 +326,12 @@ static void walk_thread(work *w, const hu_track *t, const uint32_t *gaps, size_t
                 add_piece(w, gaps, n, &at, &names, open, now, end);
                 now = end;
             }
-            open = ask->s.parent[open];
+            open = hu_trace_after(ask->trace, open);
         }
         if (until > now) {
             add_piece(w, gaps, n, &at, &names, open, now, until);
             now = until;
         }
-        /* a slice that crosses its neighbour ends the neighbour's scope, as in the index */
         open = next;
     }
 }

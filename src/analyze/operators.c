@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * operators.c - self and total times of what ran on the host.
  *
- *     self host(i)    = duration(i) - sum of durations of its direct children
+ *     self host(i)    = duration(i) without what lies inside (trace/nest.h, of the slices that have rows)
  *     self device(i)  = sum of the GPU work whose innermost operator is i
  *     total device(i) = self device(i) + total device of its children
  *
@@ -16,6 +16,7 @@
 
 #include "analyze/join.h"
 #include "base/map.h"
+#include "trace/nest.h"
 
 enum { COUNTED = HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER) };
 
@@ -27,42 +28,25 @@ typedef struct {
     uint32_t track;
 } row_end;
 
-/* A slice that is not over yet. */
-typedef struct {
-    int64_t  self_ns, device_ns; /* less what is known of its children, with what is known of them */
-    uint32_t slice, row;         /* HU_NONE: outside of what was asked for */
-    bool     is_inner;           /* it lies in another of its row */
-} open_slice;
-
 typedef struct {
     const hu_ask *ask;
     hu_grouping   grouping;
     int           frames;
-    int64_t      *device_ns;   /* by slice: of the work that it launched itself */
-    uint32_t     *row;         /* by slice: 1 + its row, 0 for what has none; NULL without allocations */
+    uint32_t     *parent;      /* by slice: the innermost one around it that has a row */
+    int64_t      *self_ns;     /* by slice: host */
+    int64_t      *device_ns;   /* by slice: device, self first, then total */
+    uint32_t     *row;         /* by slice: 1 + its row, 0 for what has none: no page of it is touched for those */
     uint32_t     *row_of_name; /* by string id, where names alone make groups */
     hu_map        row_of_group;
     uint32_t      step_row;
-    size_t        window; /* of the steps that count, where the last slice was sought */
     row_list      list;
-    hu_operators *out;
-    HU_VEC(row_end) ends;    /* by row */
-    HU_VEC(open_slice) open; /* of one thread, outer ones first */
+    HU_VEC(row_end) ends; /* by row */
+    uint8_t *is_inner;    /* by slice: it lies in another of its row */
 } work;
 
 static bool is_counted(const work *w, uint32_t slice)
 {
     return hu_kind_in(w->ask->s.kind[slice], COUNTED);
-}
-
-/* The innermost slice around `slice` that has a row. */
-static uint32_t counted_parent(const work *w, uint32_t slice)
-{
-    uint32_t at = w->ask->s.parent[slice];
-
-    while (at != HU_NONE && !is_counted(w, at))
-        at = w->ask->s.parent[at];
-    return at;
 }
 
 static bool is_step(const hu_ask *ask, uint32_t slice)
@@ -85,7 +69,7 @@ static uint32_t *place_of(work *w, uint32_t slice)
     return hu_map_put(&w->row_of_group, key >> 32 ? hu_hash_u64(key) ^ name : (uint64_t)name << 32 | key);
 }
 
-static bool put_row(work *w, uint32_t slice, uint32_t *out)
+static bool put_row(work *w, uint32_t slice)
 {
     uint32_t   *place = place_of(w, slice);
     hu_operator row = {.kind = w->ask->s.kind[slice]};
@@ -104,14 +88,14 @@ static bool put_row(work *w, uint32_t slice, uint32_t *out)
             return false;
         *place = (uint32_t)w->list.n - 1;
     }
-    *out = *place;
+    w->row[slice] = *place + 1;
     return true;
 }
 
 /* Does a slice lie in another of its row?  Slices of a thread come in order, outer ones first. */
-static bool is_inner(work *w, uint32_t slice, uint32_t row)
+static bool is_inner(work *w, uint32_t slice)
 {
-    row_end      *e = &w->ends.at[row];
+    row_end      *e = &w->ends.at[w->row[slice] - 1];
     const int64_t end = hu_ask_end(w->ask, slice);
 
     if (e->track == w->ask->s.track[slice] && end <= e->until_ns)
@@ -120,66 +104,46 @@ static bool is_inner(work *w, uint32_t slice, uint32_t row)
     return false;
 }
 
-/* All children of the innermost open slice are known. */
-static void close_slice(work *w)
-{
-    const open_slice *o = &w->open.at[--w->open.n];
-    hu_operator      *row = o->row == HU_NONE ? NULL : &w->list.at[o->row];
-    const int64_t     self_ns = o->self_ns > 0 ? o->self_ns : 0;
-
-    if (w->open.n)
-        w->open.at[w->open.n - 1].device_ns += o->device_ns;
-    if (!row)
-        return;
-    row->host_self_ns += self_ns;
-    w->out->host_self_sum_ns += self_ns;
-    row->device_total_ns += o->is_inner ? 0 : o->device_ns;
-}
-
-static bool open_slice_in_row(work *w, uint32_t i)
-{
-    const hu_ask *ask = w->ask;
-    open_slice    o = {.slice = i, .row = HU_NONE, .self_ns = ask->s.dur_ns[i], .device_ns = w->device_ns[i]};
-    hu_operator  *row;
-
-    if (hu_select_in(ask->scope, ask->s.start_ns[i])) {
-        if (!put_row(w, i, &o.row))
-            return false;
-        if (w->row)
-            w->row[i] = o.row + 1;
-        o.is_inner = is_inner(w, i, o.row);
-        row = &w->list.at[o.row];
-        row->calls++;
-        row->calls_in_steps += ask->counted && hu_select_in_near(ask->counted, ask->s.start_ns[i], &w->window);
-        row->host_total_ns += ask->s.dur_ns[i];
-        row->device_self_ns += o.device_ns;
-        w->out->device_self_sum_ns += o.device_ns;
-    }
-    return hu_vec_push(ask->scratch, &w->open, o);
-}
-
-/* Children come after their parents in the order, and what a slice lies in is open when its turn comes. */
-static bool add_rows(work *w)
+static bool add_rows(work *w, hu_operators *out)
 {
     const hu_ask *ask = w->ask;
 
     for (size_t k = 0; k < ask->s.n; k++) {
         const uint32_t i = ask->order[k];
+        hu_operator   *row;
+
+        if (!is_counted(w, i) || !hu_select_in(ask->scope, ask->s.start_ns[i]))
+            continue;
+        if (!put_row(w, i))
+            return false;
+        row = &w->list.at[w->row[i] - 1];
+        row->calls++;
+        row->calls_in_steps += ask->counted && hu_select_in(ask->counted, ask->s.start_ns[i]);
+        row->host_total_ns += ask->s.dur_ns[i];
+        w->is_inner[i] = is_inner(w, i);
+        row->host_self_ns += w->self_ns[i];
+        row->device_self_ns += w->device_ns[i];
+        out->host_self_sum_ns += w->self_ns[i];
+        out->device_self_sum_ns += w->device_ns[i];
+    }
+    return true;
+}
+
+/* Children come after their parents in the order, so one pass backwards carries totals up. */
+static void add_device_totals(work *w)
+{
+    for (size_t k = w->ask->s.n; k-- > 0;) {
+        const uint32_t i = w->ask->order[k];
         uint32_t       above;
 
-        if (!is_counted(w, i))
+        if (!is_counted(w, i) || !w->device_ns[i])
             continue;
-        above = counted_parent(w, i);
-        while (w->open.n && w->open.at[w->open.n - 1].slice != above)
-            close_slice(w);
-        if (w->open.n)
-            w->open.at[w->open.n - 1].self_ns -= ask->s.dur_ns[i];
-        if (!open_slice_in_row(w, i))
-            return false;
+        above = w->parent[i];
+        if (above != HU_NONE)
+            w->device_ns[above] += w->device_ns[i];
+        if (w->row[i] && !w->is_inner[i])
+            w->list.at[w->row[i] - 1].device_total_ns += w->device_ns[i];
     }
-    while (w->open.n)
-        close_slice(w);
-    return true;
 }
 
 static void add_device_self(work *w)
@@ -229,14 +193,15 @@ static bool prepare(work *w)
 {
     hu_arena    *scratch = w->ask->scratch;
     const size_t n = w->ask->s.n, names = hu_trace_string_count(w->ask->trace);
-    size_t       n_memory;
 
-    hu_trace_memory(w->ask->trace, &n_memory);
-    w->out->has_memory = n_memory > 0;
+    w->parent = hu_arena_alloc(scratch, (n + 1) * sizeof *w->parent);
+    w->self_ns = hu_arena_alloc(scratch, (n + 1) * sizeof *w->self_ns);
     w->device_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->device_ns);
-    w->row = n_memory ? hu_arena_calloc(scratch, n + 1, sizeof *w->row) : NULL;
+    w->is_inner = hu_arena_calloc(scratch, n + 1, 1);
+    w->row = hu_arena_calloc(scratch, n + 1, sizeof *w->row);
     w->row_of_name = hu_arena_alloc(scratch, (names + 1) * sizeof *w->row_of_name);
-    if (!w->device_ns || (n_memory && !w->row) || !w->row_of_name || !hu_map_init(&w->row_of_group, scratch, 256))
+    if (!w->parent || !w->self_ns || !w->device_ns || !w->is_inner || !w->row || !w->row_of_name ||
+        !hu_map_init(&w->row_of_group, scratch, 256))
         return false;
     memset(w->row_of_name, 0xff, (names + 1) * sizeof *w->row_of_name);
     w->step_row = HU_NONE;
@@ -245,15 +210,19 @@ static bool prepare(work *w)
 
 int hu_operators_measure(const hu_ask *ask, hu_grouping grouping, int frames, hu_operators *out, hu_error *err)
 {
+    work         w = {.ask = ask, .grouping = grouping, .frames = frames};
     hu_operators result = {.grouping = grouping};
-    work         w = {.ask = ask, .grouping = grouping, .frames = frames, .out = &result};
+    size_t       n_memory;
 
-    if (!prepare(&w))
+    if (!prepare(&w) || !hu_nest_kinds(ask->trace, COUNTED, w.parent, w.self_ns, ask->scratch))
         return hu_fail_memory(err);
     add_device_self(&w);
-    if (!add_rows(&w))
+    if (!add_rows(&w, &result))
         return hu_fail_memory(err);
+    add_device_totals(&w);
     add_memory(&w);
+    hu_trace_memory(ask->trace, &n_memory);
+    result.has_memory = n_memory > 0;
     if (w.list.n)
         qsort(w.list.at, w.list.n, sizeof *w.list.at, by_cost);
     result.at = w.list.at;

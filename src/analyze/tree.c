@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "trace/nest.h"
 
 enum { COUNTED = HU_BIT(CPU_OP) | HU_BIT(USER) };
 
@@ -16,6 +17,8 @@ typedef HU_VEC(hu_tree_node) node_list;
 
 typedef struct {
     const hu_ask *ask;
+    uint32_t     *parent;    /* by slice: the innermost one around it of those in the tree */
+    int64_t      *self_ns;   /* by slice */
     uint32_t     *node;      /* by slice: 1 + its node, 0 for what has none: no page of it is touched for those */
     uint32_t      step_name; /* stands for all ProfilerStep#N */
     hu_map        by_path;   /* parent node and name -> node */
@@ -24,10 +27,10 @@ typedef struct {
 
 static uint32_t node_above(const work *w, uint32_t slice)
 {
-    uint32_t at = w->ask->s.parent[slice];
+    uint32_t at = w->parent[slice];
 
     while (at != HU_NONE && !w->node[at])
-        at = w->ask->s.parent[at];
+        at = w->parent[at];
     return at != HU_NONE ? w->node[at] - 1 : HU_NONE;
 }
 
@@ -56,9 +59,7 @@ static bool put(work *w, uint32_t slice)
     w->node[slice] = *place + 1;
     w->list.at[*place].calls++;
     w->list.at[*place].host_total_ns += ask->s.dur_ns[slice];
-    w->list.at[*place].host_self_ns += ask->s.dur_ns[slice];
-    if (parent != HU_NONE)
-        w->list.at[parent].host_self_ns -= ask->s.dur_ns[slice];
+    w->list.at[*place].host_self_ns += w->self_ns[slice];
     return true;
 }
 
@@ -69,7 +70,7 @@ static void add_device(work *w)
         uint32_t       op = hu_trace_op_of(w->ask->trace, i), at;
 
         while (op != HU_NONE && !w->node[op])
-            op = w->ask->s.parent[op];
+            op = hu_kind_in(w->ask->s.kind[op], COUNTED) ? w->parent[op] : w->ask->s.parent[op];
         for (at = op != HU_NONE ? w->node[op] - 1 : HU_NONE; at != HU_NONE; at = w->list.at[at].parent)
             w->list.at[at].device_total_ns += w->ask->s.dur_ns[i];
     }
@@ -175,7 +176,10 @@ int hu_tree_measure(const hu_ask *ask, hu_tree *out, hu_error *err)
     hu_tree result = {0};
 
     w.node = hu_arena_calloc(ask->scratch, ask->s.n + 1, sizeof *w.node);
-    if (!w.node || !hu_map_init(&w.by_path, ask->scratch, 1024))
+    w.parent = hu_arena_alloc(ask->scratch, (ask->s.n + 1) * sizeof *w.parent);
+    w.self_ns = hu_arena_alloc(ask->scratch, (ask->s.n + 1) * sizeof *w.self_ns);
+    if (!w.node || !w.parent || !w.self_ns || !hu_map_init(&w.by_path, ask->scratch, 1024) ||
+        !hu_nest_kinds(ask->trace, COUNTED, w.parent, w.self_ns, ask->scratch))
         return hu_fail_memory(err);
     for (size_t k = 0; k < ask->s.n; k++) {
         const uint32_t i = ask->order[k];
@@ -189,8 +193,6 @@ int hu_tree_measure(const hu_ask *ask, hu_tree *out, hu_error *err)
             result.host_ns += w.list.at[i].host_total_ns;
             result.device_ns += w.list.at[i].device_total_ns;
         }
-        if (w.list.at[i].host_self_ns < 0)
-            w.list.at[i].host_self_ns = 0;
     }
     if (!choose(&w.list, &result, ask->arena, ask->scratch))
         return hu_fail_memory(err);

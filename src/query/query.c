@@ -5,6 +5,7 @@
 #include "analyze/memory.h"
 #include "query/functions.h"
 #include "query/vtab.h"
+#include "trace/nest.h"
 
 struct hu_query {
     hu_arena      *arena;
@@ -45,20 +46,12 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 static const int64_t *measure_self(const hu_ask *ask)
 {
     const unsigned counted = HU_BIT(CPU_OP) | HU_BIT(USER) | HU_KINDS_CALL;
-    int64_t       *self = hu_arena_calloc(ask->arena, ask->s.n + 1, sizeof *self);
+    int64_t       *self = hu_arena_alloc(ask->arena, (ask->s.n + 1) * sizeof *self);
+    uint32_t      *parent = hu_arena_grow(ask->arena, NULL, (ask->s.n + 1) * sizeof *parent);
+    const bool     ok = self && parent && hu_nest_kinds(ask->trace, counted, parent, self, ask->arena);
 
-    for (uint32_t i = 0; self && i < ask->s.n; i++) {
-        uint32_t above = ask->s.parent[i];
-
-        if (!hu_kind_in(ask->s.kind[i], counted))
-            continue;
-        self[i] += ask->s.dur_ns[i];
-        while (above != HU_NONE && !hu_kind_in(ask->s.kind[above], counted))
-            above = ask->s.parent[above];
-        if (above != HU_NONE)
-            self[above] -= ask->s.dur_ns[i];
-    }
-    return self;
+    hu_arena_drop(ask->arena, parent);
+    return ok ? self : NULL;
 }
 
 /* One window for each step: hu_intervals_add would join those that touch. */

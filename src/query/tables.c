@@ -157,7 +157,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 
 #define HOST(C, T)                                                   \
     C(T, tid, "INTEGER", "", "Thread id.", INT(track_of(s, i)->tid)) \
-    C(T, parent, "INTEGER", "", "Id of the slice around it.", slice(out, s->ask.s.parent[i]))
+    C(T, parent, "INTEGER", "", "Id of the slice around it.", slice(out, s->ask.s.parent[i])) \
+    C(T, depth, "INTEGER", "", "Number of slices around it.", INT(depth_of(s, i)))
 
 #define DEVICE(C, T)                                                                              \
     C(T, device, "INTEGER", "", "Number of the device.", unless(out, track_of(s, i)->device, -1)) \
@@ -446,7 +447,16 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 
 static int64_t self_ns(const hu_sql_source *s, size_t i)
 {
-    return s->self_ns[i] > 0 ? s->self_ns[i] : 0;
+    return s->self_ns[i];
+}
+
+static int64_t depth_of(const hu_sql_source *s, size_t i)
+{
+    int64_t depth = 0;
+
+    for (uint32_t at = s->ask.s.parent[i]; at != HU_NONE; at = s->ask.s.parent[at])
+        depth++;
+    return depth;
 }
 
 static uint32_t forward_of(const hu_sql_source *s, size_t i)

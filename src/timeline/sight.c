@@ -4,9 +4,12 @@
  */
 #include "timeline/sight.h"
 
+#include "trace/nest.h"
+
 enum { MAX_DEPTH = 512, BLOCK = 1024 };
 
 struct hu_sight_index {
+    uint8_t *rows;
     int64_t *last_end_ns; /* of BLOCK slices, in the order of tracks */
 };
 
@@ -38,6 +41,24 @@ static bool is_hidden(level *l, uint32_t slice, int64_t start_ns, int64_t dur_ns
         return true;
     l->bucket[l->depth - 1] = start_ns / least_ns;
     return false;
+}
+
+/* The same on a thread on which slices cross, by rows. */
+static bool is_hidden_in_row(level *l, unsigned row, int64_t start_ns, int64_t dur_ns, int64_t least_ns)
+{
+    const bool is_hidden = dur_ns < least_ns && l->bucket[row] == start_ns / least_ns;
+
+    if (dur_ns < least_ns)
+        l->bucket[row] = start_ns / least_ns;
+    return is_hidden;
+}
+
+static void keep_with_parents(hu_seen *seen, const hu_slices *s, uint32_t slice)
+{
+    const uint32_t track = s->track[slice];
+
+    for (uint32_t i = slice; i != HU_NONE && s->track[i] == track && (i == slice || !seen->number[i]); i = s->parent[i])
+        seen->number[i] = 1;
 }
 
 /* With all that it lies in. */
@@ -87,9 +108,13 @@ static void choose_of_track(const hu_sight *v, const hu_slices *s, const hu_trac
     for (uint32_t k = hu_sight_from(v, t->first); k < end; k = hu_sight_from(v, k + 1)) {
         const uint32_t i = order[k];
         const int64_t  start = s->start_ns[i] - v->origin_ns;
+        const bool     crosses = v->rows && v->rows[i] != HU_NEST_NO_ROW;
 
-        if (s->kind[i] != HU_KIND_SPAN && hu_windows_hold(v->windows, start, start + s->dur_ns[i]) &&
-            (v->least_ns == 0 || !is_hidden(l, i, start, s->dur_ns[i], v->least_ns)))
+        if (s->kind[i] == HU_KIND_SPAN || !hu_windows_hold(v->windows, start, start + s->dur_ns[i]))
+            continue;
+        if (crosses && (v->least_ns == 0 || !is_hidden_in_row(l, v->rows[i], start, s->dur_ns[i], v->least_ns)))
+            keep_with_parents(seen, s, i);
+        else if (!crosses && (v->least_ns == 0 || !is_hidden(l, i, start, s->dur_ns[i], v->least_ns)))
             keep(seen, l, i);
     }
 }
@@ -122,13 +147,19 @@ int hu_sight_choose(const hu_sight *sight, hu_arena *arena, hu_seen *out, hu_err
     return 0;
 }
 
+const uint8_t *hu_sight_rows(const hu_sight_index *index)
+{
+    return index->rows;
+}
+
 hu_sight_index *hu_sight_index_new(const hu_trace *trace, hu_arena *arena)
 {
     const hu_slices s = hu_trace_slices(trace);
     const uint32_t *order = hu_trace_order(trace);
     hu_sight_index *index = hu_arena_alloc(arena, sizeof *index);
 
-    if (!index || !(index->last_end_ns = hu_arena_calloc(arena, s.n / BLOCK + 1, sizeof *index->last_end_ns)))
+    if (!index || !(index->last_end_ns = hu_arena_calloc(arena, s.n / BLOCK + 1, sizeof *index->last_end_ns)) ||
+        !hu_nest_rows(trace, &index->rows, arena))
         return NULL;
     for (size_t k = 0; k < s.n; k++) {
         const int64_t end = s.start_ns[order[k]] + s.dur_ns[order[k]];

@@ -12,6 +12,7 @@ typedef struct {
     const hu_trace       *trace;
     const hu_sight_index *index; /* of the trace; NULL: every slice is looked at */
     const hu_windows     *windows;
+    const uint8_t        *rows;      /* hu_nest_rows */
     int64_t               origin_ns; /* from which the windows count */
     int64_t               least_ns;  /* of shorter ones beside each other one stands for all; 0: none */
 } hu_sight;
@@ -21,6 +22,9 @@ typedef struct {
     uint32_t *per_track; /* how many */
     uint32_t  n;
 } hu_seen;
+
+/* hu_nest_rows of the trace; NULL: all of its threads nest. */
+const uint8_t *hu_sight_rows(const hu_sight_index *index);
 
 /* In `arena`; for whoever asks for many pieces of one trace.  NULL when there is no memory. */
 hu_sight_index *hu_sight_index_new(const hu_trace *trace, hu_arena *arena);

@@ -11,7 +11,9 @@
  *     link    0 none, else 1 + zigzag of the difference to the track's last link: the index of the call that launched it
  *             or of the operator whose backward it is, in the order of these columns
  *
- * and for each counter: times as differences, then values as zigzag of differences, times "scale".
+ * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Last, for each track with
+ * "rows" in its description: the row of each slice, from 0, since slices cross on it (trace/nest.h); on others a slice lies below
+ * those that still run.
  *
  * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */
@@ -26,6 +28,7 @@
 #include "base/json_out.h"
 #include "timeline/notes.h"
 #include "timeline/sight.h"
+#include "trace/nest.h"
 
 enum { MAX_SAMPLES = 100000 };
 
@@ -45,7 +48,7 @@ typedef struct {
     uint32_t                  *last_label; /* by name: the label that it had last, and as far as anybody knows has again */
     HU_VEC(uint64_t) labels;               /* name << 8 | kind */
     hu_notes    notes;
-    column      start, dur, label, note, link, counters;
+    column      start, dur, label, note, link, counters, row;
     hu_json_out head;
     bool        failed; /* no memory */
 } encoder;
@@ -156,6 +159,8 @@ static void put_block(encoder *e, block *b)
     for (uint32_t i = 0; i < b->n; i++)
         put_varint(e, &e->note, hu_notes_of(&e->notes, b->slice[i]));
     put_links(e, b);
+    for (uint32_t i = 0; i < b->n && e->sight.rows && e->sight.rows[b->slice[i]] != HU_NEST_NO_ROW; i++)
+        put_varint(e, &e->row, e->sight.rows[b->slice[i]]);
 }
 
 static void put_track(encoder *e, const hu_track *t)
@@ -187,6 +192,17 @@ static void put_scenario_track(encoder *e, const hu_scenario_track *t, const uin
     }
 }
 
+/* Slices of a thread have rows all or none. */
+static bool has_rows(const encoder *e, const hu_track *t)
+{
+    const uint32_t *order = hu_trace_order(e->trace) + t->first;
+
+    for (uint32_t k = 0; k < t->count && e->sight.rows; k++)
+        if (e->s.kind[order[k]] != HU_KIND_SPAN)
+            return e->sight.rows[order[k]] != HU_NEST_NO_ROW;
+    return false;
+}
+
 static void write_track(encoder *e, const hu_track *t, uint32_t index, size_t n, int scenario)
 {
     static const char *const types[] = {
@@ -209,6 +225,8 @@ static void write_track(encoder *e, const hu_track *t, uint32_t index, size_t n,
     hu_json_int(j, "device", t->device);
     hu_json_int(j, "stream", t->stream);
     hu_json_int(j, "n", (int64_t)n);
+    if (scenario < 0 && has_rows(e, t))
+        hu_json_bool(j, "rows", true);
     if (scenario >= 0)
         hu_json_int(j, "scenario", scenario);
     hu_json_close(j, '}');
@@ -423,7 +441,7 @@ static void write_about(encoder *e, hu_timeline *out)
 /* Everything behind each other in one text. */
 static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
 {
-    const column *columns[] = {&e->start, &e->dur, &e->label, &e->note, &e->link, &e->counters};
+    const column *columns[] = {&e->start, &e->dur, &e->label, &e->note, &e->link, &e->counters, &e->row};
     column        all = {0};
     size_t        bytes = head.n + 10;
 
@@ -457,11 +475,15 @@ static int64_t span_ns(const encoder *e)
 
 static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
 {
-    int rc;
+    uint8_t *rows = NULL;
+    int      rc;
 
+    if (!e->options->index && !hu_nest_rows(e->trace, &rows, e->scratch))
+        return hu_fail_memory(err);
     e->sight = (hu_sight){.trace = e->trace,
                           .index = e->options->index,
                           .windows = &e->windows,
+                          .rows = e->options->index ? hu_sight_rows(e->options->index) : rows,
                           .origin_ns = e->origin_ns,
                           .least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0};
     if ((rc = hu_windows_choose(e->trace, &e->digest->steps, e->origin_ns, e->options->from_ns, e->options->to_ns,

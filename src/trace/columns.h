@@ -52,6 +52,8 @@ struct hu_trace {
     uint32_t *order; /* n */
     uint32_t *work;  /* device slices by (parent, start) */
     size_t    n_work;
+    hu_map    after; /* host slice -> 1 + what is innermost when it ends, where that is not its parent; 0 nothing */
+    size_t    n_after;
     hu_map    forward; /* backward operator -> forward operator */
 };
 

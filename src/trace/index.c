@@ -4,9 +4,7 @@
  * Order.  Profilers write each kind of event of a thread in order, one kind after the other, so a track is a few sorted
  * runs; merging the runs that are there costs a fraction of sorting from nothing.
  *
- * Parents.  On a host thread a slice belongs to the innermost one that contains it.  Kineto rounds start and duration
- * on their own, so a child may end up to a microsecond after its parent and is still its child.  A slice that really
- * crosses its neighbour (an asynchronous annotation) ends the neighbour's scope, as torch.profiler does; it is counted.
+ * Parents.  On a host thread a slice belongs to the innermost one that contains it (nest.h).
  *
  * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch.
  * Where the call was not recorded, "External id" still names the operator.
@@ -17,9 +15,9 @@
 
 #include "base/thread.h"
 #include "trace/columns.h"
+#include "trace/nest.h"
 
 enum {
-    ROUNDING_NS = 1000,
     FEW_SLICES = 20000, /* not worth a thread */
 };
 
@@ -117,39 +115,32 @@ static bool order_tracks(hu_trace *t, hu_arena *scratch)
     return true;
 }
 
-static bool link_parents(hu_trace *t, hu_arena *scratch)
+static bool link_parents(hu_trace *t, hu_nest_pairs *after, hu_arena *scratch)
 {
-    uint32_t *stack = hu_arena_grow(scratch, NULL, (t->n + 1) * sizeof *stack);
+    const hu_slices s = hu_trace_slices(t);
+    hu_nest nest = {.kinds = HU_KINDS_HOST, .parent = t->parent, .quality = &t->quality, .after = after, .arena = scratch};
 
-    if (!stack)
-        return false;
     for (size_t k = 0; k < t->tracks.n; k++) {
         const hu_track *track = &t->tracks.at[k];
-        size_t          depth = 0;
 
-        if (track->type != HU_TRACK_HOST)
-            continue;
-        for (uint32_t i = 0; i < track->count; i++) {
-            const uint32_t slice = t->order[track->first + i];
-            const int64_t  start = t->start_ns[slice], end = start + t->dur_ns[slice];
-
-            if (!hu_kind_in(t->kind[slice], HU_KINDS_HOST))
-                continue;
-            while (depth) {
-                const uint32_t above = stack[depth - 1];
-                const int64_t  above_end = t->start_ns[above] + t->dur_ns[above];
-
-                if (start < above_end && end <= above_end + ROUNDING_NS)
-                    break;
-                if (start < above_end)
-                    hu_quality_count(&t->quality, HU_REASON_CROSSING, above_end - start);
-                depth--;
-            }
-            t->parent[slice] = depth ? stack[depth - 1] : HU_NONE;
-            stack[depth++] = slice;
-        }
+        if (track->type == HU_TRACK_HOST && !hu_nest_thread(&nest, &s, t->order + track->first, track->count))
+            return false;
     }
-    hu_arena_drop(scratch, stack);
+    return true;
+}
+
+static bool keep_after(hu_trace *t, const hu_nest_pairs *after)
+{
+    if (!hu_map_init(&t->after, t->arena, after->n))
+        return false;
+    for (size_t i = 0; i < after->n; i++) {
+        uint32_t *place = hu_map_put(&t->after, after->at[i].from);
+
+        if (!place)
+            return false;
+        *place = after->at[i].to + 1; /* of HU_NONE 0 */
+    }
+    t->n_after = after->n;
     return true;
 }
 
@@ -456,9 +447,10 @@ static int by_wake(const void *left, const void *right)
 }
 
 typedef struct {
-    hu_trace *t;
-    hu_arena *scratch[2];
-    bool      ok[2];
+    hu_trace     *t;
+    hu_arena     *scratch[2];
+    hu_nest_pairs after;
+    bool          ok[2];
 } halves;
 
 /* Slices on the host by time; all others, and operators among each other, by numbers.  Only the second takes memory of the
@@ -469,7 +461,7 @@ static void link_half(void *context, size_t half)
     hu_arena *scratch = h->scratch[half];
 
     if (half == 0)
-        h->ok[half] = order_tracks(h->t, scratch) && link_parents(h->t, scratch);
+        h->ok[half] = order_tracks(h->t, scratch) && link_parents(h->t, &h->after, scratch);
     else
         h->ok[half] = link_by_correlation(h->t, scratch) && link_by_external_id(h->t, scratch) &&
                       (h->t->flows.n ? hu_map_init(&h->t->forward, h->t->arena, 0) : link_sequences(h->t, scratch));
@@ -491,7 +483,7 @@ int hu_index_build(hu_trace *t, hu_error *err)
         ok = h.ok[0] && h.ok[1];
     }
     hu_arena_free(h.scratch[1]);
-    ok = ok && list_work(t, h.scratch[0]) && (!t->flows.n || link_flows(t, h.scratch[0]));
+    ok = ok && keep_after(t, &h.after) && list_work(t, h.scratch[0]) && (!t->flows.n || link_flows(t, h.scratch[0]));
     hu_arena_free(h.scratch[0]);
     return ok ? 0 : hu_fail_memory(err);
 }

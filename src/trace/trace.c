@@ -299,6 +299,13 @@ const uint32_t *hu_trace_work_of(const hu_trace *trace, uint32_t call, size_t *n
     return *n ? trace->work + low : NULL;
 }
 
+uint32_t hu_trace_after(const hu_trace *trace, uint32_t slice)
+{
+    const uint32_t after = trace->n_after ? hu_map_get(&trace->after, slice) : HU_MAP_NONE;
+
+    return after == HU_MAP_NONE ? trace->parent[slice] : after - 1;
+}
+
 uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice)
 {
     return hu_map_get(&trace->forward, slice); /* HU_MAP_NONE is HU_NONE */

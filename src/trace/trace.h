@@ -178,6 +178,10 @@ uint32_t hu_trace_op_of(const hu_trace *trace, uint32_t slice);
 /* The device work of a call, in time order: one slice, or all kernels of a graph.  NULL and 0 when there is none. */
 const uint32_t *hu_trace_work_of(const hu_trace *trace, uint32_t call, size_t *n);
 
+/* The innermost slice of its thread that is open when a slice of the host ends, which is its parent unless slices cross;
+   HU_NONE.  Whoever walks so gets from the last slice that began before an instant to all that is open at that instant. */
+uint32_t hu_trace_after(const hu_trace *trace, uint32_t slice);
+
 /* The forward operator of a backward one, or HU_NONE. */
 uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice);
 

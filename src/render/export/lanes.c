@@ -2,23 +2,28 @@
  * lanes.c - which slices of a track can share a row.
  *
  * A viewer closes what was opened last, so a slice that crosses another would close the wrong one.  The rules:
- *  - on a thread a slice may lie in another one; on a stream it may not, because GPU work holds no other: what
- *    overlaps there runs at the same time;
- *  - what does not fit goes to the next lane of its track, the lowest that has room;
- *  - a child that ends up to a microsecond after its parent is cut there: profilers round start and length each on
- *    its own;
+ *  - on a thread a slice may lie in its parent, the one that trace/nest.h names; on a stream it may not, because GPU work
+ *    holds no other: what overlaps there runs at the same time;
+ *  - what crosses goes to the next lane of its track, the lowest that has room, and takes its children with it;
+ *  - a child that ends a little after its parent, by rounding, is cut there;
  *  - there are at most MOST_LANES, in the last of which a slice is cut where the one around it ends.
  * A slice is also cut at the window.  Nothing else changes; whoever draws a cut slice can tell its whole length too.
  */
 #include "render/export/lanes.h"
 
-enum { MOST_LANES = 64, ROUNDING_NS = 1000 };
+#include "trace/nest.h"
+
+enum { MOST_LANES = 64 };
 
 typedef struct {
     const hu_export_part *part;
     hu_slices             s;
-    uint32_t             *order; /* slices of the track at hand */
-    hu_drawn             *drawn; /* in that order; below: position in it */
+    hu_arena             *scratch;
+    uint32_t             *order;  /* slices of the track at hand */
+    uint32_t             *places; /* into it: the order of drawing */
+    uint32_t             *parent; /* by slice */
+    uint32_t             *at;     /* by slice: place in `order` */
+    hu_drawn             *drawn;  /* in that order; below: position in it */
     uint8_t              *lane;
     uint32_t              n;
     uint32_t              top[MOST_LANES], count[MOST_LANES];
@@ -60,24 +65,40 @@ static void take_track(work *w, const hu_trace *trace, const hu_track *track)
             w->order[w->n++] = order[i];
     if (w->is_flat)
         put_points_first(&w->s, w->order, w->n);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->at[w->order[i]] = i;
+}
+
+/* Which of them lies in which, and in which order they are drawn. */
+static bool nest_track(work *w)
+{
+    hu_nest_pairs early = {0};
+    hu_nest       nest = {.kinds = w->is_flat ? 0 : ~0u, .parent = w->parent, .early = &early, .arena = w->scratch};
+    bool          ok = hu_nest_thread(&nest, &w->s, w->order, w->n) && hu_nest_drawing(&early, w->n, w->places, w->scratch);
+
+    for (uint32_t i = 0; i < w->n && w->is_flat; i++)
+        w->parent[w->order[i]] = HU_NONE;
+    hu_arena_drop(w->scratch, early.at);
+    return ok;
 }
 
 /* Closes what has ended on the lane; can this one be drawn there? */
 static bool fits(work *w, uint32_t lane, hu_drawn *d)
 {
-    uint32_t *top = &w->top[lane];
-    int64_t   over_ns;
+    uint32_t       *top = &w->top[lane];
+    const hu_drawn *around;
 
     while (*top != HU_NONE && w->drawn[*top].end_ns <= d->start_ns)
         *top = w->drawn[*top].below;
     d->below = *top;
     if (*top == HU_NONE)
         return true;
-    over_ns = d->end_ns - w->drawn[*top].end_ns;
-    if (lane < MOST_LANES - 1 && (w->is_flat || over_ns > ROUNDING_NS))
+    around = &w->drawn[*top];
+    if (lane < MOST_LANES - 1 && around->slice != w->parent[d->slice])
         return false;
-    if (over_ns > 0)
-        d->end_ns = w->drawn[*top].end_ns;
+    d->start_ns = d->start_ns > around->start_ns ? d->start_ns : around->start_ns;
+    d->end_ns = d->end_ns < around->end_ns ? d->end_ns : around->end_ns;
+    d->end_ns = d->end_ns > d->start_ns ? d->end_ns : d->start_ns;
     return true;
 }
 
@@ -86,7 +107,7 @@ static void place(work *w, uint32_t at)
     const uint32_t slice = w->order[at];
     const int64_t  start = w->s.start_ns[slice], end = start + w->s.dur_ns[slice];
     hu_drawn      *d = &w->drawn[at];
-    uint32_t       lane = 0;
+    uint32_t       lane = w->parent[slice] == HU_NONE ? 0 : w->lane[w->at[w->parent[slice]]];
 
     *d = (hu_drawn){.slice = slice,
                     .start_ns = start > w->part->window.start_ns ? start : w->part->window.start_ns,
@@ -114,12 +135,13 @@ static bool split(work *w, uint32_t track, hu_arena *arena, hu_lanes *out)
         lanes[lane] = (hu_lane){.track = track, .number = lane, .at = room};
         room += w->count[lane];
     }
-    for (uint32_t i = 0; i < w->n; i++) {
-        hu_lane *lane = &lanes[w->lane[i]];
-        hu_drawn d = w->drawn[i];
+    for (uint32_t k = 0; k < w->n; k++) {
+        const uint32_t i = w->places[k];
+        hu_lane       *lane = &lanes[w->lane[i]];
+        hu_drawn       d = w->drawn[i];
 
         if (d.below != HU_NONE)
-            d.below = w->order[d.below]; /* came earlier: its place on this lane is known */
+            d.below = w->order[d.below]; /* was drawn before: its place on this lane is known */
         w->order[i] = (uint32_t)lane->n;
         lane->at[lane->n++] = d;
     }
@@ -136,18 +158,24 @@ int hu_lanes_build(const hu_export_part *part, hu_arena *arena, hu_lanes *out, h
     work            w = {.part = part, .s = hu_trace_slices(part->trace)};
     bool            ok = scratch != NULL;
 
+    w.scratch = scratch;
+
     for (size_t t = 0; t < n_tracks; t++)
         most = tracks[t].count > most ? tracks[t].count : most;
     *out = (hu_lanes){0};
     ok = ok && (w.order = hu_arena_alloc(scratch, (most + 1) * sizeof *w.order)) != NULL &&
          (w.drawn = hu_arena_alloc(scratch, (most + 1) * sizeof *w.drawn)) != NULL &&
-         (w.lane = hu_arena_alloc(scratch, most + 1)) != NULL;
+         (w.lane = hu_arena_alloc(scratch, most + 1)) != NULL &&
+         (w.places = hu_arena_alloc(scratch, (most + 1) * sizeof *w.places)) != NULL &&
+         (w.parent = hu_arena_alloc(scratch, (w.s.n + 1) * sizeof *w.parent)) != NULL &&
+         (w.at = hu_arena_alloc(scratch, (w.s.n + 1) * sizeof *w.at)) != NULL;
     for (size_t t = 0; ok && t < n_tracks; t++) {
         take_track(&w, part->trace, &tracks[t]);
-        for (uint32_t i = 0; i < w.n; i++)
-            place(&w, i);
-        ok = cap >= out->n + w.n_lanes ||
-             hu_vec_make_room(arena, (void **)&out->at, &cap, out->n + w.n_lanes, sizeof *out->at);
+        ok = nest_track(&w);
+        for (uint32_t i = 0; i < w.n && ok; i++)
+            place(&w, w.places[i]);
+        ok = ok && (cap >= out->n + w.n_lanes ||
+                    hu_vec_make_room(arena, (void **)&out->at, &cap, out->n + w.n_lanes, sizeof *out->at));
         ok = ok && (w.n == 0 || split(&w, (uint32_t)t, arena, out));
     }
     hu_arena_free(scratch);

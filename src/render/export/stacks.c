@@ -3,7 +3,7 @@
  *
  * A stack begins with the thread, then the slices of the host from the outermost one in.
  *
- *     host:    self(slice) = length - lengths of the slices right inside it, at least 0
+ *     host:    self time (trace/nest.h): each instant of a thread counts once
  *     device:  length of the work, below what launched it, calls of the runtime left out; work whose launch is not
  *              known goes below its stream
  *
@@ -16,6 +16,7 @@
 
 #include "base/map.h"
 #include "render/export/track_names.h"
+#include "trace/nest.h"
 
 typedef struct {
     const hu_export_part *part;
@@ -48,30 +49,31 @@ static uint32_t child(work *w, uint32_t above, uint32_t frame)
     return *place = (uint32_t)w->stacks.n - 1;
 }
 
-static void add_thread(work *w, uint32_t number, const hu_track *track)
+/* What is no slice of the host but drawn on its thread counts with its length. */
+static void add_thread(work *w, hu_nest *nest, uint32_t number, const hu_track *track)
 {
     const uint32_t *order = hu_trace_order(w->part->trace) + track->first;
 
     for (uint32_t i = 0; i < track->count && !w->no_memory; i++) {
         const uint32_t slice = order[i], parent = w->s.parent[slice];
-        const int64_t  inside_ns = hu_export_inside_ns(w->part, &w->s, slice);
         const uint32_t above = parent != HU_NONE ? w->place[parent] : child(w, 0, w->n_strings + number);
 
         w->place[slice] = child(w, above, w->s.name[slice]);
-        w->self_ns[slice] += inside_ns;
-        if (parent != HU_NONE)
-            w->self_ns[parent] -= inside_ns;
+        if (!hu_kind_in(w->s.kind[slice], nest->kinds))
+            w->self_ns[slice] = hu_export_inside_ns(w->part, &w->s, slice);
     }
+    w->no_memory = w->no_memory || !hu_nest_thread(nest, &w->s, order, track->count);
 }
 
 static void add_host(work *w)
 {
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(w->part->trace, &n_tracks);
+    hu_nest         nest = {.kinds = HU_KINDS_HOST, .window = w->part->window, .self_ns = w->self_ns, .arena = w->arena};
 
     for (size_t t = 0; t < n_tracks; t++)
         if (tracks[t].type == HU_TRACK_HOST)
-            add_thread(w, (uint32_t)t, &tracks[t]);
+            add_thread(w, &nest, (uint32_t)t, &tracks[t]);
     for (uint32_t i = 0; i < w->s.n; i++)
         if (w->self_ns[i] > 0)
             w->stacks.at[w->place[i]].host_ns += w->self_ns[i];
