@@ -67,6 +67,22 @@ function readCounters(reader, counters) {
   }
 }
 
+// The rows of tracks whose slices cross come with them.
+function readRows(reader, tracks, depth) {
+  let i = 0;
+  for (const t of tracks) {
+    if (!t.rows) {
+      i += t.n;
+      continue;
+    }
+    t.depth = 0;
+    for (let k = 0; k < t.n; k++, i++) {
+      depth[i] = Math.min(reader.next(), deepest - 1);
+      t.depth = Math.max(t.depth, depth[i] + 1);
+    }
+  }
+}
+
 // The depth of each slice: below all that still run.
 function findDepths(columns, tracks) {
   const depth = new Uint8Array(columns.start.length),
@@ -133,8 +149,9 @@ export function decodeTimeline(bytes) {
   if (n > 5 * bytes.length) throw new Error("a timeline declares more slices than bytes");
   const columns = readColumns(reader, head.tracks, n);
   readCounters(reader, head.counters);
-  if (reader.at > bytes.length) throw new Error("a timeline is cut");
   const depth = findDepths(columns, head.tracks);
+  readRows(reader, head.tracks, depth);
+  if (reader.at > bytes.length) throw new Error("a timeline is cut");
   return { ...head, ...sortRows(columns, head.tracks, depth) };
 }
 

@@ -169,10 +169,25 @@ export function kindOf(t, i) {
   return t.kinds[t.label_kinds[t.label[i]]];
 }
 
+const rounding = 1000; // ns that a child may end after its parent: src/trace/nest.c
+
+// On a track whose slices cross: the shortest of those that contain it.
+function shortestAround(t, track, i) {
+  const end = t.start[i] + t.dur[i];
+  let best = -1;
+  for (const row of t.rows.slice(track.row, track.row + track.depth)) {
+    const k = row.depth < t.depth[i] ? sliceAt(t, row, t.start[i], 0) : -1;
+    if (k < 0 || t.start[k] + t.dur[k] + rounding < end || t.dur[k] < t.dur[i]) continue;
+    if (best < 0 || t.dur[k] <= t.dur[best]) best = k;
+  }
+  return best;
+}
+
 // The slice that contains it, one row up; -1 at the top.
 export function parentOf(t, i) {
   const row = t.rows[t.row[i]];
   if (row.depth === 0) return -1;
+  if (t.tracks[row.track].rows) return shortestAround(t, t.tracks[row.track], i);
   return sliceAt(t, t.rows[t.row[i] - 1], t.start[i], 0);
 }
 
@@ -182,9 +197,12 @@ export function childrenOf(t, i) {
     below = t.rows[t.row[i] + 1];
   if (!below || below.track !== row.track) return [];
   const out = [],
-    end = t.start[i] + t.dur[i];
-  for (let k = firstAfter(t, below, t.start[i]); k < below.to && t.start[k] < end; k++) out.push(k);
-  return out;
+    end = t.start[i] + t.dur[i],
+    track = t.tracks[row.track],
+    rows = track.rows ? t.rows.slice(t.row[i] + 1, track.row + track.depth) : [below];
+  for (const r of rows)
+    for (let k = firstAfter(t, r, t.start[i]); k < r.to && t.start[k] < end; k++) if (!track.rows || parentOf(t, k) === i) out.push(k);
+  return track.rows ? out.sort((a, b) => t.start[a] - t.start[b]) : out;
 }
 
 // What comes from a slice: work that a call launched, backward of an operator.  Lists are made when first asked for.
