@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
+#include "analyze/kernel_short.h"
 #include "analyze/occupancy.h"
 
 typedef struct {
@@ -252,6 +253,18 @@ static void sum_families(hu_kernels *k)
     }
 }
 
+static bool name_short(hu_kernels *k, hu_arena *arena)
+{
+    hu_str *names = hu_arena_alloc(arena, (k->n + 1) * sizeof *names), *shorts;
+
+    for (size_t i = 0; names && i < k->n; i++)
+        names[i] = k->at[i].name;
+    shorts = names ? hu_kernel_shorts(names, k->n, arena) : NULL;
+    for (size_t i = 0; shorts && i < k->n; i++)
+        k->at[i].short_name = shorts[i];
+    return shorts != NULL;
+}
+
 int hu_kernels_measure(const hu_ask *ask, hu_kernels *out, hu_error *err)
 {
     const size_t names = hu_trace_string_count(ask->trace);
@@ -284,6 +297,8 @@ int hu_kernels_measure(const hu_ask *ask, hu_kernels *out, hu_error *err)
         qsort(w.list.at, w.list.n, sizeof *w.list.at, by_total);
     result.at = w.list.at;
     result.n = w.list.n;
+    if (!name_short(&result, ask->arena))
+        return hu_fail_memory(err);
     sum_families(&result);
     *out = result;
     return 0;
@@ -337,7 +352,7 @@ bool hu_kernels_merge(hu_kernels *into, const hu_kernels *from, hu_arena *arena)
     into->sm_busy_ns += from->sm_busy_ns;
     into->sm_known_ns += from->sm_known_ns;
     sum_families(into);
-    return true;
+    return name_short(into, arena);
 }
 
 static double share(double part, double whole)

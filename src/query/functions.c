@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/kernel_short.h"
 #include "base/interval.h"
 
 const hu_sql_function hu_sql_functions[] = {
@@ -11,6 +12,7 @@ const hu_sql_function hu_sql_functions[] = {
     {"median", "x", "Aggregate: the median; of an even number of values the mean of the middle two."},
     {"quantile", "x, q", "Aggregate: the q-quantile for q in 0..1, linear between neighbours as numpy's default."},
     {"overlap_ns", "a_start, a_end, b_start, b_end", "Time in ns that two intervals share."},
+    {"short_name", "name", "The short form of a kernel's name: operation, type, tile."},
     {NULL, NULL, NULL},
 };
 
@@ -116,6 +118,19 @@ static void overlap(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_result_int64(context, end > start ? end - start : 0);
 }
 
+static void short_name(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    char        out[HU_KERNEL_SHORT_BYTES];
+    hu_str      s;
+
+    (void)argc;
+    if (!text)
+        return;
+    s = hu_kernel_short((hu_str){text, (size_t)sqlite3_value_bytes(argv[0])}, out);
+    sqlite3_result_text(context, s.p, (int)s.n, SQLITE_TRANSIENT);
+}
+
 int hu_sql_add_functions(sqlite3 *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC };
@@ -127,5 +142,7 @@ int hu_sql_add_functions(sqlite3 *db)
         rc = sqlite3_create_function(db, "quantile", 2, FLAGS, NULL, NULL, quantile_step, quantile_result);
     if (rc == SQLITE_OK)
         rc = sqlite3_create_function(db, "overlap_ns", 4, FLAGS, NULL, overlap, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function(db, "short_name", 1, FLAGS, NULL, short_name, NULL, NULL);
     return rc;
 }

@@ -18,6 +18,7 @@ typedef enum {
 
 typedef struct {
     hu_str  text;   /* HU_CELL_TEXT */
+    hu_str  brief;  /* what stands for a text that does not fit; empty: part of it */
     double  number; /* the others; NaN is absent */
     int64_t whole;  /* the exact value, when is_whole: times since 1970 do not fit a double */
     bool    is_whole;

@@ -27,7 +27,8 @@ static hu_str tensor_word(hu_tensor_use use)
     return use == HU_TENSOR_YES ? HU_STR("yes") : use == HU_TENSOR_NO ? HU_STR("no") : HU_STR("unknown");
 }
 
-HU_TEXT(name, kernels, r->name)
+HU_GETTER(name, d->kernels.at, (out->text = r->name, out->brief = r->short_name))
+HU_TEXT(short_name, kernels, r->short_name)
 HU_TEXT(label, kernels, r->read.label)
 HU_TEXT(family, kernels, hu_str_of(hu_kernel_family_key(r->read.family)))
 HU_TEXT(library, kernels, r->read.library)
@@ -121,6 +122,8 @@ static const hu_column columns[] = {
      .help = "Library that the kernel comes from, read off its name; empty when unknown."},
     {"is_communication", NULL, HU_CELL_BOOL, 0, NULL, is_comm,
      .help = "Whether the kernel is communication (NCCL, RCCL, ...) not compute."},
+    {"short_name", NULL, HU_CELL_TEXT, 0, NULL, short_name,
+     .help = "What the name says of operation, type and tile, in at most 48 characters; different kernels have different ones."},
     {"label", NULL, HU_CELL_TEXT, 0, NULL, label,
      .help = "Name without templates and namespaces."},
     {"name", "name", HU_CELL_TEXT, 0, NULL, name,

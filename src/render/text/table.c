@@ -147,7 +147,7 @@ static void take_names(hu_text_page *p, layout *l, const hu_column *c, size_t wi
 
         if (cell.is_plain || cell.indent)
             return;
-        names[i] = cell.text;
+        names[i] = cell.brief.n && hu_units_width(cell.text) > width ? cell.brief : cell.text;
     }
     if (names)
         l->names = hu_short_names(names, l->n, width, p->r->scratch);
