@@ -170,7 +170,7 @@ function kernels(rank) {
       group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)],
     })),
   });
-  const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.name);
+  const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.short_name);
   return [
     chart,
     dataTable(rank, "kernels", 0, { render: { name: toTimeline } }),
