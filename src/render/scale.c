@@ -320,27 +320,34 @@ void hu_scale_json(const hu_scale_report *r, hu_out *out)
     hu_out_text(out, "\n");
 }
 
-/* Speed-up over devices on two logarithmic axes, the ideal as a broken line. */
-void hu_scale_svg(const hu_scale_report *r, hu_out *out)
+/* Speed-up over devices on two logarithmic axes, the ideal as a broken line.  In a page its style colours it; alone it is for
+   any background. */
+static void write_chart(const hu_scale_report *r, bool is_in_page, hu_out *out)
 {
     enum { WIDTH = 480, HEIGHT = 320, LEFT = 40, RIGHT = 100, TOP = 20, BOTTOM = 50 };
     const hu_scaling *s = r->scaling;
     const double      first = (double)s->run[0].gpus, octaves = fmax(1, log2((double)last_run(s)->gpus / first));
 
-    hu_out_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"sans-serif\" font-size=\"12\"><title>",
-                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    if (is_in_page)
+        hu_out_printf(out, "<svg class=\"chart scaling\" role=\"img\" viewBox=\"0 0 %d %d\"><title>", LEFT + WIDTH + RIGHT,
+                      TOP + HEIGHT + BOTTOM);
+    else
+        hu_out_printf(out,
+                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                      "font-family=\"sans-serif\" font-size=\"12\"><title>",
+                      LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     {
         char line[SENTENCE];
 
         hu_scale_sentence(r, line, sizeof line);
         hu_markup_text(out, hu_str_of(line));
     }
-    hu_out_printf(out,
-                  "</title><rect width=\"%d\" height=\"%d\" fill=\"white\"/><path d=\"M%d %d L%d %d\" stroke=\"#888\" "
-                  "stroke-dasharray=\"5 4\"/><polyline fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\" points=\"",
-                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT, TOP + HEIGHT, LEFT + WIDTH, TOP);
+    hu_out_text(out, "</title>");
+    if (!is_in_page)
+        hu_out_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>", LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    hu_out_printf(out, "<path %s d=\"M%d %d L%d %d\"/><polyline %s points=\"",
+                  is_in_page ? "class=\"ideal\"" : "stroke=\"#888\" stroke-dasharray=\"5 4\"", LEFT, TOP + HEIGHT,
+                  LEFT + WIDTH, TOP, is_in_page ? "class=\"reached\"" : "fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\"");
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < s->n; i++) {
             const double x = LEFT + WIDTH * log2((double)s->run[i].gpus / first) / octaves;
@@ -353,7 +360,7 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
                 hu_out_text(out, " ");
                 continue;
             }
-            hu_out_text(out, "<circle r=\"5\" fill=\"#0072b2\" cx=\"");
+            hu_out_printf(out, "<circle r=\"5\" %s cx=\"", is_in_page ? "class=\"c-compute\"" : "fill=\"#0072b2\"");
             hu_out_fixed(out, x, 1);
             hu_out_text(out, "\" cy=\"");
             hu_out_fixed(out, y, 1);
@@ -371,4 +378,14 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
     }
     hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + WIDTH / 2,
                   TOP + HEIGHT + 44, unit_of(s));
+}
+
+void hu_scale_svg(const hu_scale_report *r, hu_out *out)
+{
+    write_chart(r, false, out);
+}
+
+void hu_scale_chart(const hu_scale_report *r, hu_out *out)
+{
+    write_chart(r, true, out);
 }

@@ -28,6 +28,7 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out);
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out);
 void hu_scale_json(const hu_scale_report *r, hu_out *out);
 void hu_scale_svg(const hu_scale_report *r, hu_out *out);
+void hu_scale_chart(const hu_scale_report *r, hu_out *out); /* the same, in the colours of the page around it */
 void hu_scale_html(const hu_scale_report *r, hu_out *out);
 
 #endif

@@ -22,7 +22,8 @@ static void write_head(const hu_scale_report *r, hu_out *out)
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>scaling · holdup</title>\n<style>");
     hu_out_text(out, hu_page_style);
-    hu_out_text(out, "</style>\n</head>\n<body>\n<main>\n<h1>Where scaling efficiency is lost</h1>\n<p class=\"verdict\">");
+    hu_out_text(out, "</style>\n</head>\n<body>\n<header id=\"top\"><p class=\"brand\">holdup</p><h1>Where scaling efficiency is lost</h1>"
+                     "</header>\n<main>\n<p class=\"verdict\">");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "</p>\n");
     hu_page_unread(out, &r->unread, &r->partial, r->n_read);
@@ -83,7 +84,7 @@ static void write_runs(const hu_scale_report *r, hu_out *out)
 /* Where each run's step goes. */
 static void write_steps(const hu_scale_report *r, hu_out *out)
 {
-    static const char *const classes[HU_LOSS_COUNT] = {"c-compute", "c-comm", "c-set", "c-copy", "c-data", "c-op", "c-idle"};
+    static const char *const classes[HU_LOSS_COUNT] = {"c-compute", "c-set", "c-comm", "c-copy", "c-data", "c-op", "c-idle"};
     const hu_scaling        *s = r->scaling;
     hu_page                  p = {.out = out};
 
@@ -134,7 +135,7 @@ void hu_scale_html(const hu_scale_report *r, hu_out *out)
 
     write_head(r, out);
     hu_out_text(out, "<figure>");
-    hu_scale_svg(r, out);
+    hu_scale_chart(r, out);
     hu_out_text(out, "<figcaption>Speed-up; the dashed line is linear scaling.</figcaption></figure>\n");
     write_losses(r, out);
     write_steps(r, out);
