@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_kernel_short.c - names of kernels, a line each, as one report has them.  Each has a buffer of its own, so that reading
- * past one shows. */
+ * fuzz_kernel_short.c - names of kernels, a line each, as one report has them.  Each has a buffer of its own, so that
+ * reading past one shows. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

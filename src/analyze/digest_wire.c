@@ -97,7 +97,8 @@ HU_WIRE_TABLE(hu_operators, OPERATORS);
 HU_WIRE_TABLE(hu_kernel_name, KERNEL_NAME);
 
 #define KERNEL(F, T) \
-    F(T, STR, name) F(T, STR, short_name) F(T, PART, read, hu_kernel_name) F(T, BOOL, is_comm) F(T, I64, calls) F(T, I64, calls_in_steps) \
+    F(T, STR, name) F(T, STR, short_name) \
+    F(T, PART, read, hu_kernel_name) F(T, BOOL, is_comm) F(T, I64, calls) F(T, I64, calls_in_steps) \
     F(T, I64, total_ns) F(T, I64, min_ns) F(T, I64, max_ns) F(T, F64, mean_ns) F(T, F64, squares) F(T, U32S, grid) \
     F(T, U16S, block) F(T, BOOL, geometry_varies) F(T, U16, registers) F(T, U32, shared_bytes) \
     F(T, I64, eligible_ns) F(T, I64, plain_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) \

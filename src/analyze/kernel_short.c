@@ -2,9 +2,9 @@
  * kernel_short.c - short names of kernels, made of words that the long ones hold and of nothing else.
  *
  * Libraries write down what a kernel does in one of three ways: words between underscores (cuBLAS, cuDNN, Tensile, NCCL,
- * Triton), template arguments (PyTorch's elementwise and reduce kernels, CUTLASS), and the name of the function itself.  Types
- * get one spelling (f32 for float, FP32 and f32).  What a library encodes in letters that it does not explain stays as it is:
- * "tst" of nvjet is no type here.
+ * Triton), template arguments (PyTorch's elementwise and reduce kernels, CUTLASS), and the name of the function itself.
+ * Types get one spelling (f32 for float, FP32 and f32).  What a library encodes in letters that it does not explain stays as
+ * it is: "tst" of nvjet is no type here.
  */
 #include "analyze/kernel_short.h"
 
@@ -52,8 +52,8 @@ static const pair products[] = {
 };
 
 static const pair collectives[] = {
-    {"AllReduce", "all-reduce"}, {"AllGather", "all-gather"}, {"ReduceScatter", "reduce-scatter"}, {"Broadcast", "broadcast"},
-    {"Reduce", "reduce"}, {"SendRecv", "send/receive"}, {"AllToAll", "all-to-all"}, {"AllToAllPivot", "all-to-all pivot"},
+    {"AllReduce", "all-reduce"}, {"AllGather", "all-gather"}, {"ReduceScatter", "reduce-scatter"},
+    {"Broadcast", "broadcast"}, {"Reduce", "reduce"}, {"SendRecv", "send/receive"}, {"AllToAll", "all-to-all"}, {"AllToAllPivot", "all-to-all pivot"},
     {"RING", "ring"}, {"TREE", "tree"}, {"COLLNET", "collnet"}, {"DIRECT", "direct"}, {"CHAIN", "chain"}, {"NVLS", "nvls"},
     {"PAT", "pat"}, {"SIMPLE", "simple"}, {"LL", "LL"}, {"LL128", "LL128"}, {"Generic", "generic"}, {"Prod", "prod"},
     {"Max", "max"}, {"Min", "min"}, {"MinMax", "minmax"}, {"PreMulSum", "premulsum"}, {"SumPostDiv", "sumpostdiv"},
@@ -61,8 +61,8 @@ static const pair collectives[] = {
 
 static const pair operations[] = {
     {"plus", "add"}, {"minus", "sub"}, {"multiplies", "mul"}, {"divides", "div"}, {"FusedAdamMathFunctor", "Adam"},
-    {"AdamFunctor", "Adam"}, {"AdamFunctorMaster", "Adam"}, {"AdamCapturableFunctor", "Adam"}, {"FusedSgdMathFunctor", "SGD"},
-    {"SGDFunctor", "SGD"}, {"FusedAdagradMathFunctor", "Adagrad"}, {"LAMBStage1Functor", "LAMB stage 1"},
+    {"AdamFunctor", "Adam"}, {"AdamFunctorMaster", "Adam"}, {"AdamCapturableFunctor", "Adam"},
+    {"FusedSgdMathFunctor", "SGD"}, {"SGDFunctor", "SGD"}, {"FusedAdagradMathFunctor", "Adagrad"}, {"LAMBStage1Functor", "LAMB stage 1"},
     {"LAMBStage2Functor", "LAMB stage 2"}, {"copy_device_to_device", "copy"}, {"LpNormFunctor", "norm"},
     {"L2NormFunctor", "l2 norm"}, {"GeluCUDAKernelImpl", "gelu"}, {"GeluBackwardCUDAKernelImpl", "gelu bwd"},
     {"NormTwoOps", "l2 norm"}, {"NormOneOps", "l1 norm"}, {"WelfordOps", "variance"}, {"direct_copy_kernel_cuda", "copy"},
@@ -81,10 +81,11 @@ static const char *const hollow[] = {
 
 /* Endings of words that name an operation, and words of identifiers that say nothing. */
 static const char *const endings[] = {
-    "_kernel_cuda_impl", "_cuda_kernel_impl", "_kernel_cuda", "_cuda_kernel", "_kernel_impl", "_internal_kernel", "_cuda_out",
-    "_kernel", "CUDAKernelImpl", "KernelImpl", "Functor", "_functor", "Functor_", "Ops", "Op",
+    "_kernel_cuda_impl", "_cuda_kernel_impl", "_kernel_cuda", "_cuda_kernel", "_kernel_impl", "_internal_kernel",
+    "_cuda_out", "_kernel", "CUDAKernelImpl", "KernelImpl", "Functor", "_functor", "Functor_", "Ops", "Op",
 };
-static const char *const empty_words[] = {"kernel", "cuda", "impl", "cunn", "native", "gpu", "void", "kernels", "cukernel", "bn"};
+static const char *const empty_words[] = {"kernel", "cuda", "impl", "cunn", "native", "gpu", "void", "kernels",
+                                          "cukernel", "bn"};
 /* clang-format on */
 
 static bool is_word(char c)

@@ -9,7 +9,7 @@
 typedef struct {
     hu_str         name;
     hu_str         short_name; /* kernel_short.h; no other kernel of the report has it */
-    hu_kernel_name read; /* what the name says */
+    hu_kernel_name read;       /* what the name says */
     bool           is_comm;
     int64_t        calls, calls_in_steps;
     int64_t        total_ns, min_ns, max_ns;

@@ -155,8 +155,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, step, "INTEGER", "", "Number of the step that it started or was launched in; NULL outside of steps.", \
       step(s, i, out))
 
-#define HOST(C, T)                                                   \
-    C(T, tid, "INTEGER", "", "Thread id.", INT(track_of(s, i)->tid)) \
+#define HOST(C, T)                                                                            \
+    C(T, tid, "INTEGER", "", "Thread id.", INT(track_of(s, i)->tid))                          \
     C(T, parent, "INTEGER", "", "Id of the slice around it.", slice(out, s->ask.s.parent[i])) \
     C(T, depth, "INTEGER", "", "Number of slices around it.", INT(depth_of(s, i)))
 

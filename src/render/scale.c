@@ -320,8 +320,8 @@ void hu_scale_json(const hu_scale_report *r, hu_out *out)
     hu_out_text(out, "\n");
 }
 
-/* Speed-up over devices on two logarithmic axes, the ideal as a broken line.  In a page its style colours it; alone it is for
-   any background. */
+/* Speed-up over devices on two logarithmic axes, the ideal as a broken line.  In a page its style colours it; alone it is
+   for any background. */
 static void write_chart(const hu_scale_report *r, bool is_in_page, hu_out *out)
 {
     enum { WIDTH = 480, HEIGHT = 320, LEFT = 40, RIGHT = 100, TOP = 20, BOTTOM = 50 };
@@ -347,7 +347,8 @@ static void write_chart(const hu_scale_report *r, bool is_in_page, hu_out *out)
         hu_out_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>", LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     hu_out_printf(out, "<path %s d=\"M%d %d L%d %d\"/><polyline %s points=\"",
                   is_in_page ? "class=\"ideal\"" : "stroke=\"#888\" stroke-dasharray=\"5 4\"", LEFT, TOP + HEIGHT,
-                  LEFT + WIDTH, TOP, is_in_page ? "class=\"reached\"" : "fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\"");
+                  LEFT + WIDTH, TOP,
+                  is_in_page ? "class=\"reached\"" : "fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\"");
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < s->n; i++) {
             const double x = LEFT + WIDTH * log2((double)s->run[i].gpus / first) / octaves;

@@ -11,9 +11,9 @@
  *     link    0 none, else 1 + zigzag of the difference to the track's last link: the index of the call that launched it
  *             or of the operator whose backward it is, in the order of these columns
  *
- * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Last, for each track with
- * "rows" in its description: the row of each slice, from 0, since slices cross on it (trace/nest.h); on others a slice lies below
- * those that still run.
+ * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Last, for each track
+ * with "rows" in its description: the row of each slice, from 0, since slices cross on it (trace/nest.h); on others a slice
+ * lies below those that still run.
  *
  * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */

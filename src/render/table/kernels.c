@@ -123,7 +123,7 @@ static const hu_column columns[] = {
     {"is_communication", NULL, HU_CELL_BOOL, 0, NULL, is_comm,
      .help = "Whether the kernel is communication (NCCL, RCCL, ...) not compute."},
     {"short_name", NULL, HU_CELL_TEXT, 0, NULL, short_name,
-     .help = "What the name says of operation, type and tile, in at most 48 characters; different kernels have different ones."},
+     .help = "What the name says of operation, type and tile, in at most 48 characters; no two kernels have the same."},
     {"label", NULL, HU_CELL_TEXT, 0, NULL, label,
      .help = "Name without templates and namespaces."},
     {"name", "name", HU_CELL_TEXT, 0, NULL, name,
