@@ -7,7 +7,7 @@ import { themeChanged } from "./palette.js";
 import { setReport, theReport } from "./rows.js";
 import { followEditions, hideToken, isServed } from "./served.js";
 import { Timeline } from "./timeline.js";
-import { draw, drawn, enhanceFindings, rankLabel } from "./views.js";
+import { draw, drawn, enhanceFindings, markPlace, rankLabel } from "./views.js";
 
 const root = document.documentElement;
 const sections = [...document.querySelectorAll("main > section.view")];
@@ -53,6 +53,7 @@ function show() {
       throw error;
     }
   }
+  markPlace(id, rank, query);
   if (id === "timeline") {
     timeline ??= new Timeline(document.getElementById("timeline"), () => rank, setRank);
     timeline.show(query);
@@ -116,6 +117,7 @@ async function start() {
   hideToken();
   root.classList.add("script");
   for (const a of document.querySelectorAll("#nav a")) a.href = a.getAttribute("href").replace("#", "#/");
+  for (const a of document.querySelectorAll("a[data-to]")) a.setAttribute("href", `#${a.dataset.to}`);
   addThemeButton(header);
   document.querySelector("a.skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address is the section's

@@ -15,12 +15,18 @@ export function view(word) {
   return words.views.find((v) => v.word === word);
 }
 
+// What a row is called comes first; "note" of a step is no name.  As in src/render/page/table.c.
+function namesFirst(columns) {
+  const name = columns.find((c) => c.shown && ["name", "words", "title"].includes(c.key));
+  return name ? [name, ...columns.filter((c) => c !== name)] : columns;
+}
+
 // { title, empty, columns, rows } of table number `index` of a view.
 export function table(rank, word, index = 0) {
   const v = view(word),
     t = v.tables[index];
   const member = report.ranks[rank][v.key];
-  return { title: t.title, empty: t.empty, columns: t.columns, rows: v.is_list ? member : member[t.key], word };
+  return { title: t.title, empty: t.empty, columns: namesFirst(t.columns), rows: v.is_list ? member : member[t.key], word };
 }
 
 // [{ head, type, value }] that a view says beside its tables.

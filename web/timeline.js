@@ -4,6 +4,7 @@
 import { announce, clean, el, replace } from "./dom.js";
 import { time } from "./format.js";
 import { kindWords, onTheme } from "./palette.js";
+import { proofOf, sliceOf } from "./proof.js";
 import { theReport } from "./rows.js";
 import { Painter, rulerHeight } from "./timeline_draw.js";
 import { TimelineInput, timelineKeys } from "./timeline_input.js";
@@ -40,6 +41,7 @@ export class Timeline {
     const ranks = drawnRanks(theReport().ranks.length),
       head = this.section.querySelector("h2");
     this.status = el("p", { class: "note", role: "status" });
+    this.proof = el("p", { class: "proof", hidden: true });
     this.find = el("input", {
       type: "search",
       placeholder: "search  /",
@@ -104,6 +106,7 @@ export class Timeline {
     replace(
       this.section,
       head,
+      this.proof,
       tools,
       this.status,
       this.map,
@@ -185,6 +188,10 @@ export class Timeline {
   apply(query) {
     const entry = this.model.ranks[0],
       { steps } = entry.timeline;
+    if (!query.has("slice")) {
+      this.selected = this.range = null;
+      replace(this.info);
+    }
     if (query.has("find")) {
       this.find.value = query.get("find");
       this.search(this.find.value);
@@ -196,19 +203,47 @@ export class Timeline {
     const from = Number(query.get("from")),
       to = Number(query.get("to"));
     if (query.has("from") && to > from) this.setView(from, to);
-    this.wanted = query.has("slice") ? query.get("slice").split(".").map(Number) : null;
+    const [at, row] = query.get("slice")?.split(".").map(Number) ?? [];
+    this.wanted = query.has("slice") ? { at, row } : null;
+    this.proof.hidden = true;
+    if (query.has("proof")) this.showProof(entry, query.get("proof"));
     this.selectWanted(entry);
     this.redraw();
   }
 
+  // Goes to what proves a sentence of the page, chooses it, and says why it is that.
+  showProof(entry, of) {
+    const t = entry.whole.timeline,
+      found = proofOf(t, entry.rank, of),
+      card = document.getElementById(`finding-${of}`);
+    this.proof.hidden = false;
+    replace(
+      this.proof,
+      found ? clean(found.words) : "No slice of this timeline shows it.",
+      card && " ",
+      card && el("a", { href: `#/finding-${of}` }, "back to the finding"),
+    );
+    this.paint(); // only what is painted takes the focus, and knows where its rows stand
+    this.canvas.focus({ preventScroll: true });
+    if (!found) return;
+    const place = found.index >= 0 ? { start: t.start[found.index], dur: t.dur[found.index] } : found.place,
+      from = (place?.start ?? found.from) + entry.shift,
+      length = Math.max(place?.dur ?? found.to - found.from, leastSpan);
+    this.setView(from - 1.5 * length, from + 2.5 * length);
+    if (!place) this.choose(found.from + entry.shift, found.to + entry.shift);
+    else if (found.index >= 0) this.goTo(entry, found.index);
+    else this.wanted = { place };
+    announce(found.words);
+  }
+
   // What the address names, once it is there: it may be too small for the whole.
   selectWanted(entry) {
-    const [at, row] = this.wanted ?? [],
+    const { at, row, place } = this.wanted ?? {},
       t = entry.timeline;
-    const index = t.rows[row] ? sliceAt(t, t.rows[row], at, 0) : -1;
-    if (index < 0 || (canRefine() && t.start[index] !== at)) return;
+    const index = place ? sliceOf(t, place) : t.rows[row] ? sliceAt(t, t.rows[row], at, 0) : -1;
+    if (index < 0 || (canRefine() && !place && t.start[index] !== at)) return;
     this.wanted = null;
-    this.select(entry, index);
+    this.goTo(entry, index);
   }
 
   layOut() {

@@ -5,8 +5,8 @@ import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
 import { clean, copyText, el, replace } from "./dom.js";
 import { cell, time } from "./format.js";
 import { icicle, layerChart, segmentMap } from "./memory.js";
+import { MarkedTable, markBox, nameLink } from "./marks.js";
 import { facts, originOf, table, theReport, theWords, view } from "./rows.js";
-import { DataTable } from "./table.js";
 import { drawnRanks } from "./timeline_load.js";
 
 const roles = [
@@ -20,11 +20,13 @@ const roles = [
   ["other_ns", "nothing recorded", "c-idle"],
 ];
 
-export function timelineLink(rank, parameters = {}) {
+export function placeLink(id, rank, parameters = {}) {
   const query = new URLSearchParams({ r: rank });
   for (const [key, value] of Object.entries(parameters)) if (value !== undefined) query.set(key, value);
-  return `#/timeline?${query}`;
+  return `#/${id}?${query}`;
 }
+
+export const timelineLink = (rank, parameters) => placeLink("timeline", rank, parameters);
 
 // Times of rows, as the timeline names them.
 function showTimes(data, rank) {
@@ -33,9 +35,17 @@ function showTimes(data, rank) {
   return Object.fromEntries(moments.map((key) => [key, (row) => (row[key] === null ? "–" : time(row[key] - origin))]));
 }
 
+const drawnTables = new Map(); // by the word of the view: its first table as it was drawn last
+
+function keep(word, made) {
+  drawnTables.set(word, made);
+  return made.element;
+}
+
 function dataTable(rank, word, index = 0, options = {}) {
   const data = table(rank, word, index);
-  return new DataTable(data, { ...options, render: { ...showTimes(data, rank), ...options.render } }).element;
+  const made = new MarkedTable(data, { ...options, render: { ...showTimes(data, rank), ...options.render } });
+  return index === 0 ? keep(word, made) : made.element;
 }
 
 function factList(rank, word) {
@@ -109,7 +119,7 @@ function operators(rank) {
     if (!pairs.has(row.operator)) pairs.set(row.operator, []);
     pairs.get(row.operator).push(row);
   }
-  const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.name);
+  const toTimeline = (row) => nameLink(row, timelineLink(rank, { find: row.name }));
   return [
     dataTable(rank, "ops", 0, {
       opener: "name",
@@ -120,7 +130,7 @@ function operators(rank) {
           el(
             "span",
             { class: "kernel-of" },
-            el("span", { title: clean(row.name) }, row.name),
+            nameLink(row, placeLink("kernels", rank, { kernel: row.name })),
             row.source && el("code", { class: "source" }, row.source),
           ),
         device_self_ns: (row) => time(row.total_ns),
@@ -140,7 +150,7 @@ function callTree(rank) {
   data.columns = data.columns.map((c) => (c.key === "name" ? { ...c, head: "operator", shown: true } : c));
   return (
     data.rows.length > 0 &&
-    new DataTable(data, {
+    new MarkedTable(data, {
       render: {
         name: (row) => [
           Array.from({ length: Math.min(row.depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })),
@@ -170,10 +180,36 @@ function kernels(rank) {
       group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)],
     })),
   });
-  const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.short_name);
+  const launchers = new Map();
+  for (const row of table(rank, "op-kernels").rows) {
+    if (!launchers.has(row.name)) launchers.set(row.name, []);
+    launchers.get(row.name).push(row);
+  }
+  const toTimeline = (row) => nameLink(row, timelineLink(rank, { find: row.name }));
   return [
     chart,
-    dataTable(rank, "kernels", 0, { render: { name: toTimeline } }),
+    dataTable(rank, "kernels", 0, {
+      opener: "name",
+      children: (row) => launchers.get(row.name) ?? [],
+      render: { name: toTimeline },
+      renderChild: {
+        name: (row) =>
+          el(
+            "span",
+            { class: "kernel-of" },
+            "launched by ",
+            row.operator
+              ? el("a", { href: placeLink("operators", rank, { operator: row.operator, kernel: row.name }) }, row.operator)
+              : "nothing recorded",
+            row.source && el("code", { class: "source" }, row.source),
+          ),
+        total_ns: (row) => time(row.total_ns),
+        calls: (row) => String(row.calls),
+        mean_ns: (row) => time(row.total_ns / Math.max(1, row.calls)),
+        total_pct: () => "",
+        occupancy_pct: () => "",
+      },
+    }),
     roofline(rank),
     ...wholeView(rank, "families"),
     ...wholeView(rank, "sequences"),
@@ -274,7 +310,8 @@ function communication(rank) {
 const perStep = (r, ns) => (ns === undefined ? null : ns / Math.max(1, r.steps.count));
 
 function ranks() {
-  const all = theReport().ranks;
+  const all = theReport().ranks,
+    joint = document.getElementById("joint");
   if (all.length < 2)
     return el(
       "div",
@@ -342,13 +379,14 @@ function ranks() {
   return [
     el("p", null, el("label", { for: "heat-measure" }, "colour: "), select),
     box,
-    new DataTable({
+    el("div", { id: "rank-why", hidden: true }),
+    keep("ranks", new MarkedTable({
       title: "Ranks",
       columns: columns.map(([key, head, type]) => ({ key, head, type, shown: true })),
       rows,
       empty: "",
-    }).element,
-    document.getElementById("joint"),
+    })),
+    joint,
   ];
 }
 
@@ -395,6 +433,53 @@ export function draw(id, rank) {
   const section = document.getElementById(id),
     head = section.querySelector("h2");
   replace(section, head, makers[id](rank));
+}
+
+// Why the others wait for a rank, as far as it is known, and where that is seen.
+function sayWhy(rank) {
+  const r = theReport().ranks[rank],
+    late = theReport().stragglers.find((s) => s.rank === r.rank),
+    box = document.getElementById("rank-why"),
+    cause = theWords().classes[late?.cause];
+  const hasTimeline = drawnRanks(theReport().ranks.length).includes(rank);
+  box.hidden = false;
+  replace(
+    box,
+    el(
+      "p",
+      null,
+      el("strong", null, rankLabel(rank)),
+      late
+        ? `: each other rank waits ${time(late.lost_ns_per_step)} in a step for it (${cell("percent", late.share_pct)} % of all such waiting). `
+        : ": the others hardly wait for it. ",
+      cause
+        ? `Why: ${time(late.cause_ns_per_step)} more of “${cause}” on its critical path than the median of the others. `
+        : late
+          ? "Its critical path does not say why. "
+          : "",
+      hasTimeline &&
+        el(
+          "a",
+          { class: "action", href: timelineLink(rank, late?.cause ? { proof: late.cause } : {}) },
+          cause ? `show the longest “${cause}” of this rank` : "show its timeline",
+        ),
+    ),
+  );
+}
+
+// Marks what the address asks for in a section that has been drawn.
+export function markPlace(id, rank, query) {
+  const name = { operators: "operator", kernels: "kernel" }[id],
+    made = drawnTables.get({ operators: "ops", kernels: "kernels", ranks: "ranks" }[id]);
+  if (made && (query.has("row") || query.has(name))) {
+    const { rows } = made.data,
+      row = query.has("row") ? rows[Number(query.get("row"))] : rows.find((r) => r.name === query.get(name));
+    if (id === "ranks" && row) sayWhy(rows.indexOf(row));
+    return Boolean(row) && made.mark(row);
+  }
+  if (id === "memory" && query.has("peak"))
+    markBox(document.querySelector("#memory .icicle")?.closest("figure") ?? document.querySelector("#memory .data, #memory .plot"));
+  return false;
 }
 
 // The column of a step that a finding is about.
@@ -450,7 +535,9 @@ export function enhanceFindings(rank) {
       card.append(
         el(
           "p",
-          null,
+          { class: "ways" },
+          el("a", { class: "prove", href: timelineLink(rank, { proof: id }) }, "show the slice that proves it"),
+          " · ",
           el(
             "a",
             { class: "action", href: timelineLink(rank, theWords().scenarios.includes(id) ? { whatif: id } : {}) },

@@ -33,16 +33,22 @@ static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation 
 void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_simulation *simulation)
 {
     hu_scenario         scenarios[HU_SCENARIOS];
-    hu_timeline_options how = {
-        .most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES, .pixels = w->options->pixels, .scenarios = scenarios};
-    hu_arena *scratch = hu_arena_new();
-    hu_error  err = {0};
-    int       n = 0;
+    hu_proof            proofs[HU_PROOFS];
+    hu_timeline_options how = {.most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES,
+                               .pixels = w->options->pixels,
+                               .scenarios = scenarios,
+                               .proofs = proofs};
+    hu_arena           *scratch = hu_arena_new();
+    hu_error            err = {0};
+    int                 n = 0, n_proofs = 0;
 
     r->timeline_arena = scratch ? hu_arena_new() : NULL;
-    if (r->timeline_arena && simulation && r->findings && r->findings->is_replayed)
+    if (r->timeline_arena && simulation && r->findings && r->findings->is_replayed) {
         n = build_scenarios(w, r, simulation, scratch, scenarios, &err);
+        n_proofs = hu_proofs_build(simulation, r->findings, scratch, proofs, &err);
+    }
     how.n_scenarios = n > 0 ? (size_t)n : 0;
+    how.n_proofs = n_proofs > 0 ? (size_t)n_proofs : 0;
     if (!r->timeline_arena ||
         hu_timeline_encode(trace, r->digest, &how, r->timeline_arena, scratch, &r->timeline, &err) < 0) {
         hu_arena_free(r->timeline_arena);

@@ -286,6 +286,28 @@ static void write_scenarios(encoder *e)
     hu_json_close(j, ']');
 }
 
+/* "of": a finding, or a class of time. */
+static void write_proofs(encoder *e)
+{
+    hu_json_out *j = &e->head;
+
+    hu_json_open(j, "proofs", '[');
+    for (size_t k = 0; k < e->options->n_proofs; k++) {
+        const hu_proof *x = &e->options->proofs[k];
+
+        hu_json_open(j, NULL, '{');
+        if (x->class < HU_CLASS_COUNT)
+            hu_json_str(j, "class", hu_str_of(hu_class_key(x->class)));
+        else
+            hu_json_str(j, "finding", hu_str_of(hu_rule_key(x->rule)));
+        hu_json_int(j, "track", e->s.track[x->slice]);
+        hu_json_int(j, "start", e->s.start_ns[x->slice] - e->origin_ns);
+        hu_json_int(j, "dur", e->s.dur_ns[x->slice]);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
 static void write_labels(encoder *e)
 {
     hu_json_out *j = &e->head;
@@ -500,6 +522,7 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     write_about(e, out);
     put_tracks(e);
     write_scenarios(e);
+    write_proofs(e);
     write_labels(e);
     write_steps(e);
     put_counters(e);

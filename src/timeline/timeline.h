@@ -5,6 +5,7 @@
 #define HU_TIMELINE_TIMELINE_H
 
 #include "analyze/digest.h"
+#include "timeline/proof.h"
 #include "timeline/scenario.h"
 #include "timeline/sight.h"
 
@@ -16,6 +17,8 @@ typedef struct {
     const hu_sight_index *index;     /* of the trace; NULL: every slice is looked at */
     const hu_scenario    *scenarios; /* drawn below the measured tracks */
     size_t                n_scenarios;
+    const hu_proof       *proofs; /* what the page's sentences lead to */
+    size_t                n_proofs;
 } hu_timeline_options;
 
 enum { HU_TIMELINE_SLICES = 2000000 }; /* what a page holds unless it is told to hold all */

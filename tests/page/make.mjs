@@ -2,7 +2,7 @@
 // make.mjs - makes traces of a training job on GPUs whose every number follows from its options, for what the shipped
 // traces do not hold: kernels, copies, collectives, memory, ranks; a million slices; names by somebody who means harm.
 
-import { closeSync, existsSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { folder } from "./program.mjs";
 
@@ -46,7 +46,7 @@ function writer(file) {
 // `rename(name)` is what stands in the file for a name, without quotes.
 export function makeTrace(
   file,
-  { steps = 4, launches = 60, seed = 7, rank = 0, world = 1, rename = (s) => s, more = [], head = "", host = "node0" } = {},
+  { steps = 4, launches = 60, seed = 7, rank = 0, world = 1, rename = (s) => s, more = [], head = "", host = "node0", frame = "" } = {},
 ) {
   const out = writer(file),
     next = random(seed + rank),
@@ -80,6 +80,7 @@ export function makeTrace(
   for (const line of more) out.event(line);
   for (let step = 1; step <= steps; step++) {
     const began = at;
+    const opened = at;
     slice(
       "user_annotation",
       "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
@@ -136,6 +137,7 @@ export function makeTrace(
       }
       at += 500 + next(500);
     }
+    if (frame) slice("python_function", frame, opened + 500, at - opened, 1, `"Python id":${step},"Python parent id":null`);
     const waits = Math.max(free, commFree, at) - at + 5000;
     slice("cuda_runtime", "cudaDeviceSynchronize", at, waits, 1, `"cbid":165,"correlation":${correlation++}`);
     at += waits + 10_000;
@@ -158,3 +160,52 @@ export function cachedTrace(name, options) {
 // Two ranks of a small job.
 export const smallJob = () =>
   [0, 1].map((rank) => makeTrace(join(folder, `small-rank${rank}.json`), { rank, world: 2, launches: rank ? 60 : 48 }));
+
+// A job of very many ranks, each a trace of a few kilobytes: every rank computes, then all meet in a collective, to which one
+// rank of each 500 comes late, and rank `late` latest.  Returns the folder.
+export function manyRanks(n, late = 7) {
+  const place = join(folder, `many-${n}-v1`);
+  if (existsSync(place)) return place;
+  const part = `${place}.part`;
+  mkdirSync(part, { recursive: true });
+  for (let rank = 0; rank < n; rank++) {
+    const events = [],
+      delay = rank === late ? 300 : rank % 500 === 11 ? 40 : rank % 3,
+      slice = (cat, name, ts, dur, tid, args) =>
+        events.push({ ph: "X", cat, name, pid: tid === 1 ? 100 : 0, tid, ts: 1e6 + ts, dur, args });
+    for (let step = 0; step < 3; step++) {
+      const at = step * 2000,
+        id = 10 * step,
+        comes = at + 500 + delay,
+        ends = at + 900;
+      slice("user_annotation", `ProfilerStep#${step + 3}`, at, 1990, 1, {});
+      slice("cpu_op", "aten::mm", at + 50, 60 + delay, 1, { "External id": id + 1 });
+      slice("cuda_runtime", "cudaLaunchKernel", at + 60, 20, 1, { correlation: id + 1 });
+      slice("kernel", "gemm", at + 100, 400 + delay, 7, { device: 0, stream: 7, correlation: id + 1 });
+      slice("cuda_runtime", "cudaLaunchKernel", at + 120 + delay, 20, 1, { correlation: id + 2 });
+      slice("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", comes, ends - comes, 20, {
+        device: 0,
+        stream: 20,
+        correlation: id + 2,
+        "Collective name": "allreduce",
+        "In msg nelems": 1048576,
+        "Out msg nelems": 1048576,
+        "Group size": n,
+        dtype: "Float",
+      });
+      slice("cuda_runtime", "cudaDeviceSynchronize", at + 400, 600, 1, { correlation: id + 3 });
+    }
+    writeFileSync(
+      join(part, `rank${rank}.json`),
+      JSON.stringify({
+        schemaVersion: 1,
+        deviceProperties: [{ id: 0, name: "NVIDIA H100 80GB HBM3", totalGlobalMem: 85e9, numSms: 132 }],
+        distributedInfo: { backend: "nccl", rank, world_size: n },
+        hostname: `node${String(rank >> 3).padStart(4, "0")}`,
+        traceEvents: events,
+      }),
+    );
+  }
+  renameSync(part, place);
+  return place;
+}

@@ -110,7 +110,8 @@ static size_t make_trace(char *text)
 static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *findings, hu_error *err)
 {
     hu_scenario         scenarios[HU_SCENARIOS];
-    hu_timeline_options how = {.scenarios = scenarios};
+    hu_proof            proofs[HU_PROOFS];
+    hu_timeline_options how = {.scenarios = scenarios, .proofs = proofs};
     hu_rank             rank = {.digest = d, .findings = findings};
     hu_job              all = {.ranks = &rank, .n = 1, .digests = &d, .findings = &findings};
     hu_arena           *arena = hu_arena_new();
@@ -142,6 +143,10 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
         rc = hu_scenarios_build(s, findings, arena, scenarios, err);
     if (rc >= 0) {
         how.n_scenarios = (size_t)rc;
+        rc = s ? hu_proofs_build(s, findings, arena, proofs, err) : 0;
+    }
+    if (rc >= 0) {
+        how.n_proofs = (size_t)rc;
         rc = hu_timeline_encode(t, d, &how, arena, arena, &rank.timeline, err);
     }
     if (rc == 0) {

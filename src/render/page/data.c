@@ -71,6 +71,15 @@ static void write_missing(hu_json_out *j, const hu_page *p)
     hu_json_close(j, '}');
 }
 
+/* What classes of time are called, by their keys. */
+static void write_classes(hu_json_out *j)
+{
+    hu_json_open(j, "classes", '{');
+    for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
+        hu_json_str(j, hu_class_key(c), hu_str_of(hu_class_words(c)));
+    hu_json_close(j, '}');
+}
+
 /* Findings whose simulated step the timeline of the rank holds. */
 static void write_scenarios(hu_json_out *j, const hu_page *p)
 {
@@ -122,6 +131,7 @@ static int write_words(hu_page *p, hu_error *err)
     hu_json_open(&j, NULL, '{');
     write_views(&j, p->rank);
     write_missing(&j, p);
+    write_classes(&j);
     hu_json_int(&j, "rank_index", (int64_t)p->r->job->verdict.rank);
     write_scenarios(&j, p);
     write_origins(&j, p);

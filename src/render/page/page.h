@@ -20,18 +20,29 @@ typedef struct {
 
 enum { HU_PAGE_WHOLE_RANKS = 32 }; /* of more ranks the page holds a few rows each, but for the one it shows */
 
-/* A piece of a bar: its class in the style says its colour and pattern. */
+/*
+ * A piece of a bar: its class in the style says its colour and pattern.  It leads to a section; with the script to the
+ * place that proves it, "/timeline?proof=idle", of the rank that is shown; NULL: to the section.
+ */
 typedef struct {
     const char *class;
     const char *label;
     double      ns;
+    const char *section, *to;
 } hu_page_share;
+
+/* Opens a link to a section, "steps", which the script turns into one to `to` of the rank that is shown; NULL: neither. */
+void hu_page_open_link(hu_page *p, const char *section, const char *to, const char *more);
 
 /* One bar that is as long as the whole, and its pieces with numbers in a table below. */
 void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, size_t n, double whole_ns);
 
 /* Up to `most` rows; says how many there are besides. */
 int hu_page_table(hu_page *p, const hu_table *table, const char *word, size_t most, hu_error *err);
+
+/* The same for the first screen: at most four columns, and names that lead to their rows in `section`. */
+int hu_page_short_table(hu_page *p, const hu_table *table, const char *word, const char *section, size_t most,
+                        hu_error *err);
 
 /* A number as a person reads it. */
 void hu_page_number(hu_out *out, hu_cell_type type, double number);
@@ -48,6 +59,7 @@ bool hu_page_has_beside(const hu_page *p);
 void hu_page_doubts(hu_page *p);
 int  hu_page_beside(hu_page *p, hu_error *err);
 
+void hu_page_strip(hu_page *p);               /* every rank, the one that others wait for first; nothing when there is one */
 void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
 int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * table.c - tables and bars of the page as plain markup, for those who read it without its script. */
 #include <math.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "render/page/page.h"
 #include "base/units.h"
 
-enum { NAME_BYTES = 160, BAR_WIDTH = 1000, BAR_HEIGHT = 28 };
+enum { NAME_BYTES = 160, BAR_WIDTH = 1000, BAR_HEIGHT = 28, SHORT_COLUMNS = 4 };
 
 void hu_page_number(hu_out *out, hu_cell_type type, double number)
 {
@@ -41,9 +42,50 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
     hu_out_text(out, text);
 }
 
+void hu_page_open_link(hu_page *p, const char *section, const char *to, const char *more)
+{
+    hu_out_printf(p->out, "<a href=\"#%s\"", section);
+    if (to)
+        hu_out_printf(p->out, " data-to=\"%s%sr=%zu\"", to, strchr(to, '?') ? "&amp;" : "?", p->r->job->verdict.rank);
+    hu_out_printf(p->out, "%s>", more ? more : "");
+}
+
 static bool is_shown(const hu_column *c, const hu_rank *rank)
 {
     return c->head && (!c->shown || c->shown(rank));
+}
+
+/* Which columns are drawn, in their order: names stand last in a text, where they take what is left, and first on the page. */
+typedef struct {
+    const hu_table *table;
+    const char     *section; /* that names lead to; NULL: nowhere */
+    size_t          column[64], n;
+} layout;
+
+/* What a row is called; "note" of a step is no name. */
+static bool is_name(const hu_column *c)
+{
+    static const char *const keys[] = {"name", "words", "title"};
+
+    for (size_t i = 0; c->key && i < HU_COUNT(keys); i++)
+        if (strcmp(c->key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static void lay_out(const hu_rank *rank, size_t most, layout *l)
+{
+    const hu_table *t = l->table;
+    size_t          name = t->n_columns;
+
+    for (size_t k = 0; k < t->n_columns && name == t->n_columns; k++)
+        if (is_name(&t->columns[k]) && is_shown(&t->columns[k], rank))
+            name = k;
+    if (name < t->n_columns)
+        l->column[l->n++] = name;
+    for (size_t k = 0; k < t->n_columns && l->n < most; k++)
+        if (k != name && is_shown(&t->columns[k], rank))
+            l->column[l->n++] = k;
 }
 
 static void write_name(hu_out *out, hu_str text)
@@ -53,18 +95,27 @@ static void write_name(hu_out *out, hu_str text)
         hu_out_text(out, "…");
 }
 
-static void write_row(hu_page *p, const hu_table *t, size_t row)
+/* Row `at` of the table that the script draws. */
+static void write_link(hu_page *p, const char *section, size_t at, hu_str text)
+{
+    hu_out_printf(p->out, "<a href=\"#%s\" data-to=\"/%s?r=%zu&amp;row=%zu\">", section, section, p->r->job->verdict.rank,
+                  at);
+    write_name(p->out, text);
+    hu_out_text(p->out, "</a>");
+}
+
+static void write_row(hu_page *p, const layout *l, size_t row, size_t at)
 {
     hu_out_text(p->out, "<tr>");
-    for (size_t k = 0; k < t->n_columns; k++) {
-        const hu_column *c = &t->columns[k];
+    for (size_t k = 0; k < l->n; k++) {
+        const hu_column *c = &l->table->columns[l->column[k]];
         hu_cell          cell = {0};
 
-        if (!is_shown(c, p->rank))
-            continue;
         c->get(p->rank, row, &cell);
         hu_out_text(p->out, c->type == HU_CELL_TEXT ? "<td class=\"t\">" : "<td>");
-        if (c->type == HU_CELL_TEXT)
+        if (c->type == HU_CELL_TEXT && k == 0 && l->section)
+            write_link(p, l->section, at, cell.text);
+        else if (c->type == HU_CELL_TEXT)
             write_name(p->out, cell.text);
         else
             hu_page_number(p->out, c->type, cell.is_whole ? (double)cell.whole : cell.number);
@@ -73,8 +124,9 @@ static void write_row(hu_page *p, const hu_table *t, size_t row)
     hu_out_text(p->out, "</tr>\n");
 }
 
-int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, hu_error *err)
+static int write_table(hu_page *p, const layout *l, const char *word, size_t most, hu_error *err)
 {
+    const hu_table *t = l->table;
     const size_t    n = t->rows(p->rank);
     const uint32_t *order = hu_columns_order(t, p->rank, n, p->r->sort, p->r->scratch);
 
@@ -87,18 +139,51 @@ int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, 
     }
     hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>",
                   t->title);
-    for (size_t k = 0; k < t->n_columns; k++)
-        if (is_shown(&t->columns[k], p->rank))
-            hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>", t->columns[k].type == HU_CELL_TEXT ? " class=\"t\"" : "",
-                          t->columns[k].head);
+    for (size_t k = 0; k < l->n; k++) {
+        const hu_column *c = &t->columns[l->column[k]];
+
+        hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>", c->type == HU_CELL_TEXT ? " class=\"t\"" : "", c->head);
+    }
     hu_out_text(p->out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < n && i < most; i++)
-        write_row(p, t, order[i]);
+        write_row(p, l, order[i], i);
     hu_out_text(p->out, "</tbody></table></div>\n");
-    if (n > most)
+    if (n > most && l->section) {
+        hu_out_text(p->out, "<p class=\"note\">");
+        hu_page_open_link(p, l->section, NULL, NULL);
+        hu_out_printf(p->out, "all %zu</a></p>\n", n);
+    } else if (n > most)
         hu_out_printf(p->out, "<p class=\"note\">%zu more row%s: <code>holdup report --csv --view %s</code></p>\n", n - most,
                       hu_plural((int64_t)(n - most)), word);
     return 0;
+}
+
+int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, hu_error *err)
+{
+    layout l = {.table = t};
+
+    lay_out(p->rank, HU_COUNT(l.column), &l);
+    return write_table(p, &l, word, most, err);
+}
+
+int hu_page_short_table(hu_page *p, const hu_table *t, const char *word, const char *section, size_t most, hu_error *err)
+{
+    layout l = {.table = t, .section = section};
+
+    lay_out(p->rank, SHORT_COLUMNS, &l);
+    return write_table(p, &l, word, most, err);
+}
+
+/* Pieces of a bar on a page without sections lead nowhere. */
+static void open_place(hu_page *p, const hu_page_share *x, const char *more)
+{
+    if (x->section)
+        hu_page_open_link(p, x->section, x->to, more);
+}
+
+static const char *close_place(const hu_page_share *x)
+{
+    return x->section ? "</a>" : "";
 }
 
 static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, double whole_ns)
@@ -110,11 +195,12 @@ static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, doub
 
         if (width <= 0)
             continue;
+        open_place(p, &shares[i], " tabindex=\"-1\"");
         hu_out_printf(p->out, "<rect class=\"%s\" y=\"0\" height=\"%d\" x=\"", shares[i].class, BAR_HEIGHT);
         hu_out_fixed(p->out, x, 2);
         hu_out_text(p->out, "\" width=\"");
         hu_out_fixed(p->out, width, 2);
-        hu_out_printf(p->out, "\"><title>%s</title></rect>", shares[i].label);
+        hu_out_printf(p->out, "\"><title>%s</title></rect>%s", shares[i].label, close_place(&shares[i]));
         x += width;
     }
 }
@@ -122,10 +208,8 @@ static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, doub
 void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, size_t n, double whole_ns)
 {
     hu_out_printf(p->out, "<figure class=\"shares\"><figcaption>%s</figcaption>\n", title);
-    hu_out_printf(p->out,
-                  "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
-                  "aria-label=\"%s; the numbers are in the table below\">",
-                  BAR_WIDTH, BAR_HEIGHT, title);
+    hu_out_printf(p->out, "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+                  BAR_WIDTH, BAR_HEIGHT);
     if (whole_ns > 0)
         write_pieces(p, shares, n, whole_ns);
     hu_out_text(p->out, "</svg>\n<table class=\"key\">\n");
@@ -134,8 +218,10 @@ void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, 
             continue;
         hu_out_printf(p->out,
                       "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect "
-                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">%s</th><td>",
-                      shares[i].class, shares[i].label);
+                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">",
+                      shares[i].class);
+        open_place(p, &shares[i], NULL);
+        hu_out_printf(p->out, "%s%s</th><td>", shares[i].label, close_place(&shares[i]));
         hu_page_number(p->out, HU_CELL_NS, shares[i].ns);
         hu_out_text(p->out, "</td><td>");
         hu_out_fixed(p->out, whole_ns > 0 ? 100 * shares[i].ns / whole_ns : 0, 1);
