@@ -7,7 +7,7 @@ import { themeChanged } from "./palette.js";
 import { setReport, theReport } from "./rows.js";
 import { followEditions, hideToken, isServed } from "./served.js";
 import { Timeline } from "./timeline.js";
-import { draw, drawn, enhanceFindings, markPlace, rankLabel } from "./views.js";
+import { draw, drawn, enhanceFindings, markPlace, rankLabel, sayScope } from "./views.js";
 
 const root = document.documentElement;
 const sections = [...document.querySelectorAll("main > section.view")];
@@ -29,7 +29,7 @@ function setRank(index) {
   if (!(index >= 0 && index < theReport().ranks.length)) return;
   rank = index;
   const select = document.getElementById("rank");
-  if (select) select.value = String(index);
+  if (select) select.value = String(select.localName === "select" ? index : theReport().ranks[index].rank);
 }
 
 function show() {
@@ -53,6 +53,7 @@ function show() {
       throw error;
     }
   }
+  sayScope(id, rank);
   markPlace(id, rank, query);
   if (id === "timeline") {
     timeline ??= new Timeline(document.getElementById("timeline"), () => rank, setRank);
@@ -61,21 +62,37 @@ function show() {
   if (anchor !== id) document.getElementById(anchor)?.scrollIntoView();
 }
 
+function chooseRank(index) {
+  setRank(index);
+  if (route().id === "timeline") location.hash = `#/timeline?r=${rank}`;
+  else show();
+  announce(`${rankLabel(rank)} is shown`);
+}
+
+// Of very many ranks one is typed: its number.
+function rankField(ranks) {
+  return el("input", {
+    id: "rank",
+    type: "number",
+    min: "0",
+    onchange: (event) => {
+      const index = ranks.findIndex((r) => r.rank === Number(event.target.value));
+      if (index >= 0) chooseRank(index);
+      event.target.value = String(ranks[rank].rank);
+    },
+  });
+}
+
 function addRankSelect(header) {
   const { ranks } = theReport();
   if (ranks.length < 2) return;
   header.append(
     el("label", { for: "rank" }, "rank"),
-    el(
+    ranks.length > 200 ? rankField(ranks) : el(
       "select",
       {
         id: "rank",
-        onchange: (event) => {
-          setRank(Number(event.target.value));
-          if (route().id === "timeline") location.hash = `#/timeline?r=${rank}`;
-          else show();
-          announce(`${rankLabel(rank)} is shown`);
-        },
+        onchange: (event) => chooseRank(Number(event.target.value)),
       },
       ranks.map((_, i) => el("option", { value: i }, rankLabel(i))),
     ),

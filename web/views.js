@@ -6,6 +6,7 @@ import { clean, copyText, el, replace } from "./dom.js";
 import { cell, time } from "./format.js";
 import { icicle, layerChart, segmentMap } from "./memory.js";
 import { MarkedTable, markBox, nameLink } from "./marks.js";
+import { RankChart } from "./ranks.js";
 import { facts, originOf, table, theReport, theWords, view } from "./rows.js";
 import { drawnRanks } from "./timeline_load.js";
 
@@ -292,6 +293,7 @@ function communication(rank) {
   const others = theReport().ranks;
   const chart =
     others.length > 1 &&
+    others.length <= 64 &&
     barChart({
       title: "Communication of each rank",
       parts: [
@@ -319,39 +321,15 @@ function ranks() {
       el("p", null, "One rank was read. Pass the traces of all ranks, or their directory: "),
       el("p", null, el("code", null, "holdup report run/ --html report.html")),
     );
-  const measures = [
+  const heats = [
     ["duration_ns", "length of the step"],
     ["communication_ns", "communication"],
     ["data_loader_ns", "data loader"],
     ["idle_ns", "GPU idle"],
     ["compute_ns", "computing"],
   ];
-  const numbers = [...new Set(all.flatMap((r) => r.steps.list.map((s) => s.number)))].sort((a, b) => a - b).slice(0, 400);
-  const box = el("div");
-  const draw = (key, words) =>
-    replace(
-      box,
-      heatMap({
-        title: `Rank × step: ${words}`,
-        type: "ns",
-        rows: all.map((r) => `rank ${r.rank}`),
-        columns: numbers.map((n) => `step ${n}`),
-        values: all.map((r) => {
-          const by = new Map(r.steps.list.map((s) => [s.number, s[key]]));
-          return numbers.map((n) => by.get(n) ?? null);
-        }),
-        pick: (row, column) =>
-          drawnRanks(all.length).includes(row) && (location.hash = timelineLink(row, { step: numbers[column] })),
-      }),
-    );
-  const select = el(
-    "select",
-    { id: "heat-measure", onchange: (e) => draw(...measures[e.target.selectedIndex]) },
-    measures.map(([, words]) => el("option", null, words)),
-  );
-  draw(...measures[0]);
   const columns = [
-    ["rank", "rank", "count"],
+    ["rank", "rank", "id"],
     ["step", "mean step", "ns"],
     ["busy", "GPU busy %", "percent"],
     ["exposed", "exposed comm", "ns"],
@@ -376,16 +354,65 @@ function ranks() {
     device: r.device,
     host: r.host,
   }));
-  return [
-    el("p", null, el("label", { for: "heat-measure" }, "colour: "), select),
-    box,
-    el("div", { id: "rank-why", hidden: true }),
-    keep("ranks", new MarkedTable({
+  const waited = rows.some((r) => r.caused > 0),
+    key = waited ? "caused" : "step";
+  const chart = new RankChart({
+    rows,
+    measures: columns
+      .filter(([k]) => ["caused", "step", "waits", "exposed", "data", "busy", "last"].includes(k))
+      .map(([k, head, type]) => [k, head, type])
+      .sort((a, b) => (b[0] === key) - (a[0] === key)),
+    pick: (i) => void (location.hash = `#/ranks?row=${i}`),
+  });
+  const listed = new MarkedTable(
+    {
       title: "Ranks",
-      columns: columns.map(([key, head, type]) => ({ key, head, type, shown: true })),
+      columns: columns.map(([k, head, type]) => ({ key: k, head, type, shown: true })),
       rows,
       empty: "",
-    })),
+    },
+    { render: { rank: (row) => el("a", { href: `#/ranks?row=${rows.indexOf(row)}` }, String(row.rank)) } },
+  );
+  listed.sorted = { key, type: "ns", isUp: false };
+  listed.update();
+  // of very many ranks the steps of the worst alone
+  const drawnRows = rows
+    .map((_, i) => i)
+    .filter((i) => all[i].steps.list.length)
+    .sort((a, b) => (rows[b][key] ?? -1) - (rows[a][key] ?? -1))
+    .slice(0, 64)
+    .sort((a, b) => (all.length > 64 ? 0 : a - b));
+  const numbers = [...new Set(drawnRows.flatMap((i) => all[i].steps.list.map((s) => s.number)))].sort((a, b) => a - b).slice(0, 400);
+  const box = el("div");
+  const draw = (key, words) =>
+    replace(
+      box,
+      heatMap({
+        title: `Rank × step: ${words}${drawnRows.length < all.length ? `; ${drawnRows.length} of ${all.length} ranks` : ""}`,
+        type: "ns",
+        rows: drawnRows.map((i) => `rank ${all[i].rank}`),
+        columns: numbers.map((n) => `step ${n}`),
+        values: drawnRows.map((i) => {
+          const r = all[i],
+            by = new Map(r.steps.list.map((s) => [s.number, s[key]]));
+          return numbers.map((n) => by.get(n) ?? null);
+        }),
+        pick: (row, column) =>
+          drawnRanks(all.length).includes(drawnRows[row]) &&
+          (location.hash = timelineLink(drawnRows[row], { step: numbers[column] })),
+      }),
+    );
+  const select = el(
+    "select",
+    { id: "heat-measure", onchange: (e) => draw(...heats[e.target.selectedIndex]) },
+    heats.map(([, words]) => el("option", null, words)),
+  );
+  if (numbers.length) draw(...heats[0]);
+  return [
+    chart.element,
+    el("div", { id: "rank-why", hidden: true }),
+    keep("ranks", listed),
+    numbers.length > 0 && [el("p", null, el("label", { for: "heat-measure" }, "colour: "), select), box],
     joint,
   ];
 }
@@ -429,10 +456,54 @@ const makers = { steps, operators, kernels, memory, communication, ranks, copies
 // Which sections a script draws, by their id; the others stand as they were written.
 export const drawn = Object.keys(makers);
 
+// Which of them show one rank alone.
+const isOfRank = (id) => id !== "ranks" && id in makers;
+
 export function draw(id, rank) {
   const section = document.getElementById(id),
-    head = section.querySelector("h2");
-  replace(section, head, makers[id](rank));
+    head = section.querySelector("h2"),
+    isOutline = isOfRank(id) && theReport().ranks[rank].is_outline;
+  replace(
+    section,
+    head,
+    isOutline
+      ? el(
+          "div",
+          { class: "empty" },
+          el("p", null, `Of ${rankLabel(rank)} this page holds only what compares ranks. Its own report has the rest: `),
+          el("p", null, el("code", null, `holdup report ${theReport().inputs[rank].file} --html rank.html`)),
+        )
+      : makers[id](rank),
+  );
+}
+
+// Says of whom a section speaks, where there are several ranks: the selector changes nothing of what is the whole job's.
+export function sayScope(id, rank) {
+  const section = document.getElementById(id),
+    { ranks } = theReport();
+  if (ranks.length < 2 || id === "timeline") return;
+  const shown = theWords().rank_index,
+    words = isOfRank(id)
+      ? rankLabel(rank)
+      : {
+          overview: `whole job: the verdict. Numbers: ${rankLabel(shown)}, which has the longest steps`,
+          findings: `whole job; evidence: ${rankLabel(shown)}, which has the longest steps`,
+          ranks: "whole job",
+          beside: "whole job",
+          energy: "whole job",
+        }[id] ?? rankLabel(shown);
+  section.querySelector(":scope > .scope")?.remove();
+  section.querySelector("h2").after(
+    el(
+      "p",
+      { class: "scope" },
+      words,
+      !isOfRank(id) && rank !== shown && id !== "ranks" && [
+        `. ${rankLabel(rank)} is chosen for: `,
+        ["steps", "operators", "kernels", "timeline"].map((x, k) => [k ? ", " : "", el("a", { href: placeLink(x, rank) }, x)]),
+      ],
+    ),
+  );
 }
 
 // Why the others wait for a rank, as far as it is known, and where that is seen.

@@ -201,7 +201,7 @@ export function manyRanks(n, late = 7) {
         schemaVersion: 1,
         deviceProperties: [{ id: 0, name: "NVIDIA H100 80GB HBM3", totalGlobalMem: 85e9, numSms: 132 }],
         distributedInfo: { backend: "nccl", rank, world_size: n },
-        hostname: `node${String(rank >> 3).padStart(4, "0")}`,
+        host_name: `node${String(rank >> 3).padStart(4, "0")}`,
         traceEvents: events,
       }),
     );

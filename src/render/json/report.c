@@ -465,6 +465,29 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
     hu_json_close(j, '}');
 }
 
+/* Of thousands of ranks the page holds what compares them; the rest of those that it shows or draws alone. */
+static bool is_outline(const hu_report *r, const hu_rank *rank)
+{
+    enum { MOST_BRIEF = 512 };
+
+    return r->is_brief && r->job->n > MOST_BRIEF && rank != hu_job_shown(r->job) && rank->timeline.bytes.n == 0;
+}
+
+static void write_outline(hu_json_out *j, const hu_report *r, size_t index)
+{
+    const hu_digest *d = r->job->digests[index];
+
+    hu_json_bool(j, "is_outline", true);
+    write_attendance(j, r, index);
+    write_breakdown(j, d);
+    hu_json_open(j, "steps", '{');
+    hu_json_int(j, "count", (int64_t)d->steps.n);
+    hu_json_ns(j, "mean_ns", d->steps.n_counted ? d->steps.duration.mean : (double)NAN);
+    hu_json_open(j, "list", '[');
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
 static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error *err)
 {
     const hu_rank   *rank = &r->job->ranks[index];
@@ -475,6 +498,11 @@ static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error
     hu_json_int(j, "rank", d->info.rank >= 0 ? d->info.rank : (int64_t)index);
     hu_json_str(j, "host", d->info.host);
     hu_json_str(j, "device", d->device);
+    if (is_outline(r, rank)) {
+        write_outline(j, r, index);
+        hu_json_close(j, '}');
+        return 0;
+    }
     write_devices(j, d);
     write_quality(j, d);
     write_attendance(j, r, index);

@@ -5,7 +5,7 @@
 
 #include "render/page/page.h"
 
-enum { MOST = 64, BAR_HEIGHT = 40 };
+enum { MOST = 64, MOST_WITH_NUMBERS = 16, BAR_HEIGHT = 40 };
 
 typedef struct {
     size_t rank;
@@ -58,15 +58,16 @@ static void write_rank(hu_page *p, const length *x, double most)
     const int64_t rank = hu_digest_rank_of(p->r->job->digests, x->rank);
 
     hu_out_printf(p->out, "<li><a href=\"#ranks\" data-to=\"/ranks?row=%zu\">", x->rank);
-    hu_out_printf(p->out,
-                  "<svg viewBox=\"0 0 10 %d\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"10\" y=\"",
-                  BAR_HEIGHT);
+    hu_out_printf(p->out, "<svg viewBox=\"0 0 10 %d\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><title>rank %lld: ",
+                  BAR_HEIGHT, (long long)rank);
+    hu_page_number(p->out, HU_CELL_NS, x->ns);
+    hu_out_printf(p->out, "</title><rect class=\"c-rest\" width=\"10\" height=\"%d\"/><rect width=\"10\" y=\"", BAR_HEIGHT);
     hu_out_fixed(p->out, BAR_HEIGHT - height, 1);
     hu_out_text(p->out, "\" height=\"");
     hu_out_fixed(p->out, height, 1);
-    hu_out_printf(p->out, "\"/></svg>%lld <small>", (long long)rank);
+    hu_out_printf(p->out, "\"/></svg><span>%lld <small>", (long long)rank);
     hu_page_number(p->out, HU_CELL_NS, x->ns);
-    hu_out_text(p->out, "</small></a></li>\n");
+    hu_out_text(p->out, "</small></span></a></li>\n");
 }
 
 void hu_page_strip(hu_page *p)
@@ -80,7 +81,8 @@ void hu_page_strip(hu_page *p)
     what = measure(job, list);
     qsort(list, job->n, sizeof *list, by_length);
     hu_out_printf(p->out, "<h3 id=\"strip-head\">Ranks, worst first <span class=\"note\">%s</span></h3>\n", what);
-    hu_out_text(p->out, "<ol class=\"strip\" aria-labelledby=\"strip-head\">\n");
+    hu_out_printf(p->out, "<ol class=\"strip%s\" aria-labelledby=\"strip-head\">\n",
+                  job->n > MOST_WITH_NUMBERS ? " dense" : "");
     for (size_t i = 0; i < job->n && i < MOST; i++)
         write_rank(p, &list[i], list[0].ns);
     hu_out_text(p->out, "</ol>\n");
