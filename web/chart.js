@@ -178,6 +178,9 @@ export function lineChart({ title, x, lines, type = "bytes", height = 180, xLabe
   );
 }
 
+// A power of ten: small ones as such, for two decimals would show several as the same.
+const powerTick = (type, v) => (type === "number" && v < 0.01 ? v.toExponential(0) : cell(type, v));
+
 // Points on two logarithmic axes: { x, y, label, class }; `guides` are lines [[x1, y1], [x2, y2]].
 export function scatterChart({ title, points, xType, yType, xTitle, yTitle, guides = [], height = 300 }) {
   const left = 90,
@@ -204,10 +207,10 @@ export function scatterChart({ title, points, xType, yType, xTitle, yTitle, guid
   for (let e = y0; e <= Math.max(y1, y0 + 1); e++)
     grid.push(
       svg("line", { class: "grid", x1: left, x2: width, y1: py(10 ** e), y2: py(10 ** e) }),
-      svg("text", { class: "tick", x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end" }, cell(yType, 10 ** e)),
+      svg("text", { class: "tick", x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end" }, powerTick(yType, 10 ** e)),
     );
   for (let e = x0; e <= Math.max(x1, x0 + 1); e++)
-    grid.push(svg("text", { class: "tick", x: px(10 ** e), y: height + 16, "text-anchor": "middle" }, cell(xType, 10 ** e)));
+    grid.push(svg("text", { class: "tick", x: px(10 ** e), y: height + 16, "text-anchor": "middle" }, powerTick(xType, 10 ** e)));
   const lines = guides.map(([a, b]) => svg("line", { class: "guide", x1: px(a[0]), y1: py(a[1]), x2: px(b[0]), y2: py(b[1]) }));
   const dots = seen.map((p) =>
     svg("circle", { class: p.class, cx: px(p.x), cy: py(p.y), r: p.r ?? 5 }, svg("title", null, clean(p.label, 300))),

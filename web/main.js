@@ -3,6 +3,7 @@
 
 import { readJson } from "./data.js";
 import { announce, el } from "./dom.js";
+import { dimTabs, explain } from "./help.js";
 import { themeChanged } from "./palette.js";
 import { setReport, theReport } from "./rows.js";
 import { followEditions, hideToken, isServed } from "./served.js";
@@ -53,6 +54,7 @@ function show() {
       throw error;
     }
   }
+  dimTabs(rank);
   sayScope(id, rank);
   markPlace(id, rank, query);
   if (id === "timeline") {
@@ -136,6 +138,7 @@ async function start() {
   for (const a of document.querySelectorAll("#nav a")) a.href = a.getAttribute("href").replace("#", "#/");
   for (const a of document.querySelectorAll("a[data-to]")) a.setAttribute("href", `#${a.dataset.to}`);
   addThemeButton(header);
+  explain();
   document.querySelector("a.skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address is the section's
     document.getElementById("main").focus();

@@ -49,6 +49,25 @@ export const kindWords = {
   other: "other",
 };
 
+// Names of these kinds are told apart by shades of the kind's colour.
+const shaded = ["kernel", "cpu_op", "python_function", "user_annotation", "runtime", "driver", "os_call", "memcpy"];
+export const shadeCount = 6;
+
+// The colour turned a little, and darker or lighter: away from the text on it, so that this stays readable.
+function shadesOfColor(hex, isDark) {
+  const [r, g, b] = [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16) / 255),
+    most = Math.max(r, g, b),
+    least = Math.min(r, g, b),
+    light = (most + least) / 2,
+    range = most - least;
+  const turn = range === 0 ? 0 : most === r ? ((g - b) / range + 6) % 6 : most === g ? (b - r) / range + 2 : (r - g) / range + 4,
+    full = range === 0 ? 0 : range / (1 - Math.abs(2 * light - 1));
+  return Array.from({ length: shadeCount }, (_, k) => {
+    const part = Math.floor(k / 3) * 0.26;
+    return `hsl(${60 * turn + ((k % 3) - 1) * 7} ${100 * full}% ${100 * (isDark ? light + (1 - light) * part : light * (1 - part))}%)`;
+  });
+}
+
 let colors = {};
 
 function read() {
@@ -57,6 +76,8 @@ function read() {
   colors = { kinds: {} };
   for (const [kind, name] of Object.entries(classes)) colors.kinds[kind] = value(name);
   for (const name of ["text", "soft", "line", "back", "panel", "accent", "focus", "on-color"]) colors[name] = value("--" + name);
+  const isDark = style.colorScheme === "dark";
+  colors.shades = Object.fromEntries(shaded.map((kind) => [kind, shadesOfColor(colors.kinds[kind], isDark)]));
 }
 
 // The theme's colours as they are now.

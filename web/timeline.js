@@ -33,6 +33,7 @@ export class Timeline {
     this.model = new Model();
     this.view = { from: 0, to: 1, top: 0, left: 170, width: 800, height: 400, pixel: 1 };
     this.selected = this.range = this.matches = null;
+    this.bookmarks = []; // moments
     this.build();
     onTheme(() => this.redraw());
   }
@@ -68,6 +69,7 @@ export class Timeline {
           ),
         ),
       );
+    this.trackList = el("details", { class: "tracks", ontoggle: () => this.fitHeight() });
     this.map = el("canvas", { class: "map", "aria-hidden": "true" });
     this.canvas = el("canvas", {
       class: "timeline",
@@ -82,13 +84,12 @@ export class Timeline {
     const keys = el(
       "details",
       { id: "timeline-keys", class: "keys" },
-      el("summary", null, "keys and colours"),
+      el("summary", null, "keys"),
       el(
         "dl",
         null,
         timelineKeys.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)]),
       ),
-      this.legend(),
     );
     const tools = el(
       "div",
@@ -100,6 +101,7 @@ export class Timeline {
       tool("−", () => this.zoom(2), "zoom out"),
       tool("+", () => this.zoom(0.5), "zoom in"),
       tool("all", () => this.fit(), "show all"),
+      this.trackList,
       this.whatif,
       this.others || null,
     );
@@ -109,14 +111,29 @@ export class Timeline {
       this.proof,
       tools,
       this.status,
-      this.map,
-      el("div", { class: "stage" }, this.canvas, this.tip),
-      this.info,
-      keys,
+      el(
+        "div",
+        { class: "desk" },
+        el("div", { class: "stage" }, this.map, el("div", { class: "sheet" }, this.canvas, this.tip)),
+        el("div", { class: "dock" }, this.info, el("div", { class: "about" }, this.legend(), keys)),
+      ),
     );
     this.painter = new Painter(this.canvas);
     this.canvas.classList.add("unpainted"); // a canvas without transparency is black until it is painted
     new TimelineInput(this);
+    addEventListener("resize", () => this.fitHeight());
+  }
+
+  // As high as its tracks, or as what is left of the window: then the wheel and a finger move the page, not the tracks.
+  fitHeight() {
+    if (!this.lanes) return;
+    const wanted = this.lanesHeight + rulerHeight + 20,
+      top = this.canvas.getBoundingClientRect().top + scrollY,
+      room = Math.max(300, innerHeight - top - 16);
+    this.canvas.style.height = `${Math.max(160, Math.min(wanted, room))}px`;
+    this.allFit = wanted <= room;
+    this.canvas.style.touchAction = this.allFit ? "pan-y" : "none";
+    this.redraw();
   }
 
   legend() {
@@ -133,8 +150,10 @@ export class Timeline {
     ];
     return el(
       "ul",
-      { class: "legend" },
+      { class: "legend", "aria-label": "colours" },
       shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)),
+      el("li", null, "shades tell names apart; pale: slices fill only part of that time"),
+      el("li", null, "steps on top: as the host marks them; their GPU work runs later"),
     );
   }
 
@@ -164,6 +183,7 @@ export class Timeline {
       }
       this.selected = this.range = this.matches = this.detail = this.wanted = null;
       this.layOut();
+      this.listTracks();
       this.fillScenarios();
       this.sayStatus();
       if (!query.has("from")) this.fit();
@@ -188,6 +208,7 @@ export class Timeline {
   apply(query) {
     const entry = this.model.ranks[0],
       { steps } = entry.timeline;
+    this.fitHeight();
     if (!query.has("slice")) {
       this.selected = this.range = null;
       replace(this.info);
@@ -203,6 +224,9 @@ export class Timeline {
     const from = Number(query.get("from")),
       to = Number(query.get("to"));
     if (query.has("from") && to > from) this.setView(from, to);
+    this.bookmarks = (query.get("marks") ?? "").split(".").filter(Boolean).map(Number).filter(Number.isFinite);
+    const range = (query.get("range") ?? "").split(".").map(Number);
+    if (range.length === 2 && range[1] > range[0]) this.choose(...range);
     const [at, row] = query.get("slice")?.split(".").map(Number) ?? [];
     this.wanted = query.has("slice") ? { at, row } : null;
     this.proof.hidden = true;
@@ -251,6 +275,7 @@ export class Timeline {
     this.span = this.model.span();
     this.lanes = lanes;
     this.lanesHeight = height;
+    this.fitHeight();
     this.redraw();
   }
 
@@ -294,6 +319,7 @@ export class Timeline {
     }
     this.detail = null;
     this.layOut();
+    this.listTracks();
     this.settle();
     this.sayStatus();
     if (this.find.value) this.search(this.find.value);
@@ -308,6 +334,7 @@ export class Timeline {
       high = last + span * 0.5;
     this.view.from = Math.min(Math.max(middle - span / 2, low), Math.max(low, high - span));
     this.view.to = this.view.from + span;
+    this.tip.hidden = true; // what it spoke of has moved away
     this.redraw();
     this.settle();
   }
@@ -333,8 +360,11 @@ export class Timeline {
 
   scroll(by) {
     const most = Math.max(0, this.lanesHeight - this.view.height + rulerHeight + 20);
-    this.view.top = Math.min(most, Math.max(0, this.view.top + by));
+    const before = this.view.top;
+    this.view.top = Math.min(most, Math.max(0, before + by));
+    this.tip.hidden = true;
     this.redraw();
+    return this.view.top !== before;
   }
 
   // After the last movement: the address, and more detail where the program has it.
@@ -358,6 +388,8 @@ export class Timeline {
         i = this.selected.index;
       query.set("slice", `${t.start[i]}.${t.row[i]}`);
     }
+    if (this.range) query.set("range", this.range.map(Math.round).join("."));
+    if (this.bookmarks.length) query.set("marks", this.bookmarks.join("."));
     if (this.find.value) query.set("find", this.find.value);
     if (this.model.scenario) query.set("whatif", this.model.scenario);
     this.written = query.toString();
@@ -421,7 +453,7 @@ export class Timeline {
     const began = performance.now();
     view.width = box.width;
     view.height = box.height;
-    view.left = box.width < 600 ? 96 : 180;
+    view.left = box.width < 520 ? 96 : 180;
     view.pixel = (view.to - view.from) / (view.width - view.left);
     this.painter.resize(view.width, view.height);
     this.canvas.classList.remove("unpainted");
@@ -436,6 +468,7 @@ export class Timeline {
       matches: this.matches,
       scenario: s && { ...s, shift: first.shift },
       arrows: this.arrows(),
+      bookmarks: this.bookmarks,
     });
     Painter.paintMap(this.map, this.model, this.span, view);
     performance.measure("timeline-frame", { start: began, end: performance.now() });
@@ -485,9 +518,15 @@ export class Timeline {
         this.find.focus();
       },
     );
+    this.addClose();
     if (!isQuiet) announce(describe(entry, index));
     this.redraw();
     this.settle();
+  }
+
+  // For fingers, which have no Esc.
+  addClose() {
+    this.info.prepend(el("button", { type: "button", class: "close", "aria-label": "close the details", onclick: () => this.letGo() }, "×"));
   }
 
   letGo() {
@@ -522,7 +561,43 @@ export class Timeline {
     this.range = [Math.min(from, to), Math.max(from, to)];
     this.selected = null;
     showRange(this.info, this.lanes, ...this.range, () => this.letGo());
+    this.addClose();
     this.redraw();
+    this.settle();
+  }
+
+  // From the chosen slice to another one: what lies between them.
+  measure(hit) {
+    if (!this.selected || hit.index < 0) return false;
+    const ends = [this.selected, hit].map(({ entry, index }) => {
+      const start = entry.timeline.start[index] + entry.shift;
+      return [start, start + entry.timeline.dur[index]];
+    });
+    const [a, b] = ends[0][0] <= ends[1][0] ? ends : [ends[1], ends[0]];
+    this.choose(a[0], Math.max(a[1], b[1]));
+    this.info.querySelector("h3").after(
+      el("p", { class: "measured" }, `start to start ${time(b[0] - a[0])}; end to start ${time(b[0] - a[1])}; end to end ${time(b[1] - a[1])}`),
+    );
+    return true;
+  }
+
+  // Sets a mark where the chosen slice or range begins, or in the middle; the same again takes it away.  It is in the address.
+  bookmark() {
+    const at = Math.round(
+      this.selected
+        ? this.selected.entry.timeline.start[this.selected.index] + this.selected.entry.shift
+        : (this.range?.[0] ?? (this.view.from + this.view.to) / 2),
+    );
+    this.bookmarks = this.bookmarks.includes(at) ? this.bookmarks.filter((m) => m !== at) : [...this.bookmarks, at].sort((x, y) => x - y);
+    announce(this.bookmarks.includes(at) ? `marked ${time(at)}` : `no mark at ${time(at)}`);
+    this.redraw();
+    this.settle();
+  }
+
+  nextBookmark() {
+    if (!this.bookmarks.length) return;
+    const now = (this.view.from + this.view.to) / 2;
+    this.moveTo(this.bookmarks.find((m) => m > now + this.view.pixel) ?? this.bookmarks[0]);
   }
 
   search(text) {
@@ -634,6 +709,60 @@ export class Timeline {
       time = this.timeAt(x) - lane.entry.shift;
     const under = row ? sliceAt(t, row, time, 0) : -1;
     return { lane, entry: lane.entry, index: row && under < 0 ? sliceAt(t, row, time, this.view.pixel) : under };
+  }
+
+  // Every track with a box to show it and a button to pin it to the top; typing leaves those that match.
+  listTracks() {
+    const list = el("div", { class: "list" }),
+      { model } = this,
+      find = el("input", { type: "text", placeholder: "filter tracks", "aria-label": "show only tracks whose name holds" });
+    const fill = () =>
+      replace(
+        list,
+        model
+          .tracks()
+          .filter(({ name }) => name.toLowerCase().includes(model.filter))
+          .map(({ key, name }) =>
+            el(
+              "div",
+              null,
+              el(
+                "label",
+                null,
+                el("input", { type: "checkbox", checked: !model.hidden.has(key), onchange: (e) => set(model.hidden, key, !e.target.checked) }),
+                ` ${name}`,
+              ),
+              el(
+                "button",
+                {
+                  type: "button",
+                  "aria-pressed": String(model.pinned.has(key)),
+                  "aria-label": `pin ${clean(name, 80)} to the top`,
+                  onclick: (e) => {
+                    set(model.pinned, key, !model.pinned.has(key));
+                    e.currentTarget.setAttribute("aria-pressed", String(model.pinned.has(key)));
+                  },
+                },
+                "pin",
+              ),
+            ),
+          ),
+      );
+    const set = (where, key, isIn) => {
+      if (isIn) where.add(key);
+      else where.delete(key);
+      this.layOut();
+      this.scroll(0);
+    };
+    find.value = model.filter;
+    find.addEventListener("input", () => {
+      model.filter = find.value.trim().toLowerCase();
+      fill();
+      this.layOut();
+      this.scroll(0);
+    });
+    fill();
+    replace(this.trackList, el("summary", null, "tracks"), find, list);
   }
 
   fold(lane) {

@@ -3,7 +3,7 @@
 
 import { clean } from "./dom.js";
 import { cell, instant, time } from "./format.js";
-import { palette } from "./palette.js";
+import { palette, shadeCount } from "./palette.js";
 import { firstAfter, rowHeight, shortName, trackGap, trackName } from "./timeline_model.js";
 
 export const rulerHeight = 40;
@@ -14,6 +14,29 @@ function textOf(t, label) {
   t.shortLabels ??= [];
   return (t.shortLabels[label] ??= clean(shortName(t.labels[label]), 120));
 }
+
+// Sums of durations up to each slice, so that the busy share of a pixel is a difference.
+function sumsOf(t) {
+  if (!t.sums) {
+    t.sums = new Float64Array(t.dur.length + 1);
+    for (let i = 0; i < t.dur.length; i++) t.sums[i + 1] = t.sums[i] + t.dur[i];
+  }
+  return t.sums;
+}
+
+// Which shade of its kind's colour a name has.
+function shadesOf(t) {
+  if (!t.shades) {
+    t.shades = Uint8Array.from(t.labels, (name) => {
+      let hash = 2166136261;
+      for (let i = 0; i < name.length && i < 200; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
+      return ((hash ^ (hash >>> 15)) >>> 0) % shadeCount;
+    });
+  }
+  return t.shades;
+}
+
+const alphaSteps = 8;
 
 // view: { from, to, left, width, height, top, pixel } in ns and CSS pixels.
 export class Painter {
@@ -106,17 +129,24 @@ export class Painter {
       from = view.from - shift,
       to = view.to - shift,
       { start, dur, label, label_kinds, kinds } = t;
+    const sums = sumsOf(t),
+      shades = shadesOf(t);
     let painted = "",
+      alpha = alphaSteps,
       runFrom = -1,
       runTo = -1,
       i = firstAfter(t, row, from);
     const flush = () => {
-      if (runTo > runFrom) c.fillRect(runFrom, y, runTo - runFrom, box);
+      if (runTo > runFrom) {
+        c.globalAlpha = alpha / alphaSteps;
+        c.fillRect(runFrom, y, runTo - runFrom, box);
+        c.globalAlpha = 1;
+      }
       runFrom = runTo = -1;
     };
     while (i < row.to && start[i] < to) {
       const kind = kinds[label_kinds[label[i]]];
-      let color = colors.kinds[kind];
+      let color = colors.shades[kind]?.[shades[label[i]]] ?? colors.kinds[kind];
       if (matches && !matches.get(t)[label[i]]) color = colors.line;
       if (color !== painted) {
         flush();
@@ -136,9 +166,6 @@ export class Painter {
         continue;
       }
       const pixel = Math.max(view.left, Math.floor(x));
-      if (pixel > runTo) flush();
-      if (runFrom < 0) runFrom = pixel;
-      runTo = pixel + 1;
       // the first slice that is seen beyond this pixel
       const next = from + (pixel + 1 - view.left) * view.pixel;
       let step = 1,
@@ -153,6 +180,13 @@ export class Painter {
         if (start[middle] + dur[middle] > next) high = middle;
         else low = middle + 1;
       }
+      // as pale as the pixel is idle, but never unseen
+      const share = Math.min(1, (sums[low] - sums[i]) * scale),
+        level = Math.max(2, Math.ceil(share * alphaSteps));
+      if (pixel > runTo || level !== alpha) flush();
+      alpha = level;
+      if (runFrom < 0) runFrom = Math.max(pixel, runTo);
+      runTo = pixel + 1;
       i = low;
     }
     flush();
@@ -247,6 +281,7 @@ export class Painter {
       this.vertical(view, at(scenario.measured_end + scenario.shift), "measured end", [], colors, 12);
       this.vertical(view, at(scenario.simulated_end + scenario.shift), "end after the fix", [5, 4], colors, 26);
     }
+    (state.bookmarks ?? []).forEach((ns, i) => this.vertical(view, at(ns), `mark ${i + 1}`, [2, 3], colors, 40));
     for (const arrow of arrows ?? []) this.paintArrow(view, at(arrow.from), arrow.fromY, at(arrow.to), arrow.toY, colors);
   }
 
@@ -333,29 +368,36 @@ export class Painter {
     const ratio = Math.min(2, window.devicePixelRatio || 1),
       width = canvas.clientWidth,
       height = canvas.clientHeight;
-    const key = `${width}.${model.ranks.map((r) => r.rank)}`,
-      colors = palette();
+    const key = `${width}.${view.left}.${model.ranks.map((r) => r.rank)}`,
+      colors = palette(),
+      room = width - view.left;
     if (width === 0) return;
-    if (canvas.density?.key !== key) canvas.density = { key, values: Painter.density(model, span, width) };
+    if (canvas.density?.key !== key) canvas.density = { key, values: Painter.density(model, span, Math.round(room)) };
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     const c = canvas.getContext("2d", { alpha: false });
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = colors.panel;
     c.fillRect(0, 0, width, height);
-    const at = (ns) => ((ns - span[0]) / (span[1] - span[0])) * width;
+    const at = (ns) => view.left + ((ns - span[0]) / (span[1] - span[0])) * room;
     c.fillStyle = canvas.density.values.isDevice ? colors.kinds.kernel : colors.kinds.cpu_op;
-    canvas.density.values.forEach((v, x) => v > 0 && c.fillRect(x, height - 2 - v * (height - 6), 1, v * (height - 6)));
+    canvas.density.values.forEach((v, x) => v > 0 && c.fillRect(view.left + x, height - 2 - v * (height - 6), 1, v * (height - 6)));
     const x0 = at(view.from),
       x1 = Math.max(at(view.to), x0 + 2);
     c.fillStyle = colors.back;
     c.globalAlpha = 0.55;
-    c.fillRect(0, 0, x0, height);
-    c.fillRect(x1, 0, width - x1, height);
+    c.fillRect(view.left, 0, Math.max(0, x0 - view.left), height);
+    c.fillRect(x1, 0, Math.max(0, width - x1), height);
     c.globalAlpha = 1;
+    c.fillStyle = colors.back;
+    c.fillRect(0, 0, view.left, height);
+    c.fillStyle = colors.text;
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    c.fillText("all of it", 4, height / 2);
     c.strokeStyle = colors.accent;
     c.lineWidth = 2;
-    c.strokeRect(x0 + 1, 1, Math.max(2, x1 - x0 - 2), height - 2);
+    c.strokeRect(Math.max(view.left, x0) + 1, 1, Math.max(2, Math.min(width, x1) - Math.max(view.left, x0) - 2), height - 2);
   }
 
   static density(model, [from, to], width) {

@@ -45,6 +45,23 @@ export function describe(entry, i) {
   return `${labelOf(t, i)}, ${kindWords[kindOf(t, i)] ?? ""}, ${time(t.dur[i])}, at ${time(t.start[i])}, on ${trackName(t.tracks[t.rows[t.row[i]].track])}`;
 }
 
+const pythonOwn = /torch\/|site-packages|dist-packages|<built-in|^nn\.Module/;
+
+// The operator and the line that it comes from: of device work, those around its launch.
+function codeOf(t, i, launch) {
+  const out = [];
+  for (let p = parentOf(t, launch >= 0 ? launch : i), k = 0; p >= 0 && k < 200; p = parentOf(t, p), k++) {
+    const kind = kindOf(t, p),
+      name = labelOf(t, p);
+    if (kind === "cpu_op" && launch >= 0 && !out.some(([key]) => key === "operator")) out.push(["operator", clean(name, 200)]);
+    if (kind === "python_function" && !pythonOwn.test(name)) {
+      out.push(["called from", clean(name, 200)]);
+      break;
+    }
+  }
+  return out;
+}
+
 export function showSlice(box, entry, i, go, find) {
   const t = entry.timeline,
     row = t.rows[t.row[i]],
@@ -61,6 +78,7 @@ export function showSlice(box, entry, i, go, find) {
   const facts = [
     ["kind", kindWords[kind] ?? kind],
     ["where", `${trackName(track)}${track.process ? ` of ${track.process}` : ""}`],
+    ...codeOf(t, i, from),
     ["begins", time(t.start[i])],
     ["takes", time(t.dur[i])],
     inside.length > 0 && ["by itself", time(Math.max(0, t.dur[i] - held))],

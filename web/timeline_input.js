@@ -10,13 +10,16 @@ export const timelineKeys = [
   ["drag", "move"],
   ["shift + drag", "select a time range"],
   ["ctrl + wheel", "zoom"],
-  ["wheel", "up, down"],
+  ["wheel", "tracks up, down; the page where all fit"],
   ["arrows", "next slice, parent, child"],
   ["f", "zoom to the selection"],
   ["0", "everything"],
   ["/", "search"],
   ["n p", "next, previous match"],
   ["m", "select the slice's time range"],
+  ["shift + click", "measure from the chosen slice"],
+  ["b", "set or take away a mark"],
+  ["j", "to the next mark"],
   ["Esc", "let go"],
 ];
 
@@ -26,6 +29,12 @@ export class TimelineInput {
 
     this.timeline = timeline;
     canvas.addEventListener("keydown", (e) => this.onKey(e));
+    // letters work wherever the focus is, unless somebody types
+    document.addEventListener("keydown", (e) => {
+      const at = document.activeElement;
+      if (timeline.section.hidden || at === canvas || e.key.length > 1 || e.key === " ") return;
+      if (at === document.body || at?.id === "main") this.onKey(e);
+    });
     canvas.addEventListener("wheel", (e) => this.onWheel(e), { passive: false });
     canvas.addEventListener("pointerdown", (e) => this.onDown(e));
     canvas.addEventListener("pointermove", (e) => this.onMove(e));
@@ -37,7 +46,9 @@ export class TimelineInput {
     const drag = (e) =>
       e.buttons &&
       this.timeline.moveTo(
-        this.timeline.span[0] + (e.offsetX / this.timeline.map.clientWidth) * (this.timeline.span[1] - this.timeline.span[0]),
+        this.timeline.span[0] +
+          ((e.offsetX - this.timeline.view.left) / (this.timeline.map.clientWidth - this.timeline.view.left)) *
+            (this.timeline.span[1] - this.timeline.span[0]),
       );
     this.timeline.map.addEventListener("pointerdown", (e) => {
       this.timeline.map.setPointerCapture(e.pointerId);
@@ -62,6 +73,8 @@ export class TimelineInput {
       n: () => this.timeline.step(1),
       p: () => this.timeline.step(-1),
       m: () => this.timeline.chooseSelected(),
+      b: () => this.timeline.bookmark(),
+      j: () => this.timeline.nextBookmark(),
       Escape: () => this.timeline.letGo(),
       ArrowRight: () => this.timeline.walk(1),
       ArrowLeft: () => this.timeline.walk(-1),
@@ -80,12 +93,16 @@ export class TimelineInput {
   }
 
   onWheel(event) {
+    const isAlong = event.ctrlKey || event.metaKey || event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!isAlong) {
+      // the page moves where the tracks have nowhere to go
+      if (!this.timeline.allFit && this.timeline.scroll(event.deltaY)) event.preventDefault();
+      return;
+    }
     event.preventDefault();
     if (event.ctrlKey || event.metaKey)
       this.timeline.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 80), this.timeline.timeAt(event.offsetX));
-    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-      this.timeline.pan((event.deltaX || event.deltaY) / this.timeline.view.width);
-    else this.timeline.scroll(event.deltaY);
+    else this.timeline.pan((event.deltaX || event.deltaY) / this.timeline.view.width);
   }
 
   onDown(event) {
@@ -120,7 +137,7 @@ export class TimelineInput {
           this.timeline.view.from - (x - last.x) * this.timeline.view.pixel,
           this.timeline.view.to - (x - last.x) * this.timeline.view.pixel,
         );
-        this.timeline.scroll(last.y - y);
+        if (!this.timeline.allFit) this.timeline.scroll(last.y - y);
       }
     }
     this.pointers.set(event.pointerId, { x, y });
@@ -142,6 +159,7 @@ export class TimelineInput {
     const hit = this.timeline.pick(event.offsetX, event.offsetY);
     if (!hit) return undefined;
     if (event.offsetX < this.timeline.view.left) return this.timeline.fold(hit.lane);
+    if (event.shiftKey && this.timeline.measure(hit)) return undefined;
     if (hit.index >= 0) return this.timeline.select(hit.entry, hit.index);
     return this.timeline.letGo();
   }

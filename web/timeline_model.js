@@ -9,7 +9,7 @@ export const rowHeight = 17,
 // A name short enough for a box: kernels without "void " and template arguments.
 export function shortName(name) {
   const cut = name.startsWith("void ") ? name.slice(5) : name;
-  const at = cut.indexOf("<");
+  const at = cut.search(/\w<(?!lambda>|module>)/) + 1; // "<module>" and "<lambda>" of Python are no template
   return at > 0 ? cut.slice(0, at).replace(/^.*::(?=[^:]+::[^:]+$)/, "") + "<…>" : cut;
 }
 
@@ -50,6 +50,9 @@ export class Model {
   constructor() {
     this.ranks = [];
     this.folded = new Set();
+    this.hidden = new Set(); // keys of tracks
+    this.pinned = new Set();
+    this.filter = ""; // of their names
     this.scenario = null; // id of a finding
   }
 
@@ -115,15 +118,17 @@ export class Model {
         put({ kind: "group", entry, key: `g${entry.rank}`, isFolded: this.folded.has(`g${entry.rank}`) }, groupHeight);
       if (this.folded.has(`g${entry.rank}`)) continue;
       const measured = t.tracks.map((track, index) => ({ track, index })).filter(({ track }) => track.scenario === undefined);
-      measured.sort((a, b) => compareTracks(a.track, b.track));
+      const isPinned = ({ index }) => this.pinned.has(`t${entry.rank}.${index}`);
+      measured.sort((a, b) => isPinned(b) - isPinned(a) || compareTracks(a.track, b.track));
       let counters = false;
       const putCounters = () => {
         counters = true;
         for (const counter of t.counters)
-          put({ kind: "counter", entry, counter, key: `c${entry.rank}.${counter.name}` }, counterHeight);
+          if (this.isShown(`c${entry.rank}.${counter.name}`, counter.name)) put({ kind: "counter", entry, counter, key: `c${entry.rank}.${counter.name}` }, counterHeight);
       };
       for (const { track, index } of measured) {
-        if (track.type !== "stream" && !counters) putCounters();
+        if (track.type !== "stream" && !counters && !isPinned({ index })) putCounters();
+        if (!this.isShown(`t${entry.rank}.${index}`, trackName(track))) continue;
         for (const other of simulated)
           if (scenario >= 0 && other.scenario === scenario && other.id === track.id)
             this.putTrack(put, entry.whole, other, `s${entry.rank}.${index}`);
@@ -132,6 +137,21 @@ export class Model {
       if (!counters) putCounters();
     }
     return { lanes, height: y };
+  }
+
+  isShown(key, name) {
+    return !this.hidden.has(key) && (!this.filter || name.toLowerCase().includes(this.filter));
+  }
+
+  // { key, name } of all that layout() could show.
+  tracks() {
+    return this.ranks.flatMap((entry) => [
+      ...entry.whole.timeline.tracks
+        .map((track, index) => ({ key: `t${entry.rank}.${index}`, name: trackName(track), track }))
+        .filter(({ track }) => track.scenario === undefined)
+        .sort((a, b) => compareTracks(a.track, b.track)),
+      ...entry.timeline.counters.map(({ name }) => ({ key: `c${entry.rank}.${name}`, name })),
+    ]);
   }
 
   putTrack(put, entry, track, key) {

@@ -76,7 +76,7 @@ test("the longest loader of the slowest step is the proof: no other slice loses 
 test("slowest rank → why: two clicks", () =>
   withPage(loader.page, {}, async (tab) => {
     const worst = loader.report.stragglers[0];
-    assert.match(await tab.textContent(".strip li:first-child a"), new RegExp(`^\\s*${worst.rank} `));
+    assert.match(await tab.textContent(".strip li:first-child a"), new RegExp(`^rank ${worst.rank}: `));
     assert.equal(await tab.locator(".strip li").count(), loader.report.ranks.length);
     await tab.click(".strip li:first-child a");
     assert.match(await tab.textContent("#rank-why"), /waits .* in a step for it .* Why: .*data loader/);
@@ -177,3 +177,27 @@ test("the names of kernels are on the first screen", async () => {
       assert.ok(after.x >= 0 && after.x <= box.x + 1, "it stays when the table is moved");
     });
 });
+
+test("heads, badges and empty tabs are explained to the mouse, to keys and to fingers", () =>
+  withPage(loader.page, { hasTouch: true }, async (tab) => {
+    const said = () => tab.locator("body > .help:not([hidden])").textContent();
+    await tab.focus("#overview h2 ~ p.confidence a, .skip");
+    for (let i = 0; i < 40 && !(await tab.evaluate(() => document.activeElement.matches(".badge"))); i++) await tab.keyboard.press("Tab");
+    assert.match(await said(), /^(high|medium|low): /);
+    await tab.keyboard.press("Escape");
+    assert.equal(await tab.locator("body > .help:not([hidden])").count(), 0);
+    await tab.locator("#overview .badge").tap();
+    assert.match(await said(), /^(high|medium|low): /);
+    await tab.locator("#overview thead th[title]").first().tap();
+    assert.match(await said(), /\.$/);
+    const bare = await tab.locator("#nav a.bare").evaluateAll((all) => all.map((a) => [a.textContent, a.title]));
+    assert.deepEqual(
+      bare.map(([name]) => name),
+      ["Kernels", "Copies"],
+    );
+    for (const [, title] of bare) assert.match(title, /record with /);
+    await tab.click('#nav a[href="#/operators"]');
+    await tab.locator("#operators thead button").first().focus();
+    await tab.keyboard.press("Tab");
+    assert.match(await said(), /: .*\.$/);
+  }));

@@ -2,10 +2,12 @@
 // The timeline under keys, mouse, wheel and fingers: what it shows is checked against the trace, read by the test itself.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { assertShows, copyCsv, parseNumber, visit, withPage } from "./browser.mjs";
 import { smallJob } from "./make.mjs";
-import { blocksOf, examples, layoutOf, makePage, real, runJson, timelineOf, web } from "./program.mjs";
+import { blocksOf, examples, folder, layoutOf, makePage, real, runJson, timelineOf, web } from "./program.mjs";
 import { isDevice, readSlices, sumUp } from "./trace.mjs";
 
 // A job with a GPU that the test made; where there are others' traces, a real one goes through the same.
@@ -49,7 +51,7 @@ const onTimeline = (subject, hash, use, options = {}) =>
 // Where a lane's row stands in the window, and a time on it.
 async function placer(tab, layout) {
   const box = await tab.locator("canvas.timeline").boundingBox(),
-    left = box.width < 600 ? 96 : 180,
+    left = box.width < 520 ? 96 : 180,
     { from, to } = await address(tab);
   return {
     box,
@@ -374,7 +376,8 @@ for (const [name, subject] of Object.entries(subjects)) {
       const { span, lanes } = subject.layout,
         map = await tab.locator("canvas.map").boundingBox();
       for (let i = 0; i < 4; i++) await tab.keyboard.press("w");
-      const at = (x) => span[0] + ((x - map.x) / map.width) * (span[1] - span[0]);
+      // it stands over the tracks, behind their names
+      const at = (x) => span[0] + ((x - map.x - 180) / (map.width - 180)) * (span[1] - span[0]);
       const x0 = map.x + map.width * 0.3,
         x1 = map.x + map.width * 0.7;
       await tab.mouse.move(x0, map.y + 20);
@@ -435,7 +438,7 @@ test("a click takes what is under it before what is beside it", () => {
   let i = row.from + 1;
   while (t.start[i] !== t.start[i - 1] + t.dur[i - 1]) i++;
   const middle = t.start[i] + t.dur[i] / 2,
-    span = (t.dur[i] / 3) * 1061;
+    span = (t.dur[i] / 3) * 714; // pixels of the canvas behind the names, with the details beside it
   return onTimeline(subject, `?from=${Math.round(middle - span / 2)}&to=${Math.round(middle + span / 2)}`, async (tab) => {
     const at = await placer(tab);
     await tab.evaluate(() =>
@@ -579,5 +582,141 @@ test("another rank beside it", async () => {
       `${steps[0] + steps[1]} matches`,
     );
     assert.equal(await count(), steps[shown]);
+  });
+});
+
+test("at 1366 × 768 a click shows the details without scrolling; on a phone as a sheet", async () => {
+  const subject = subjects["a made job"],
+    middle = subject.kernels[subject.kernels.length >> 1];
+  for (const [width, height] of [
+    [1366, 768],
+    [390, 844],
+  ])
+    await onTimeline(
+      subject,
+      around(middle),
+      async (tab) => {
+        await clickSlice(tab, subject, middle);
+        const box = await tab.locator("#timeline .info h3").boundingBox();
+        assert.ok(box.y >= 0 && box.y + box.height <= height, `${width}: the name is at ${box.y}`);
+        assert.equal(await tab.evaluate(() => scrollY), 0);
+        const colours = await tab.locator("#timeline .dock .legend").boundingBox();
+        assert.ok(width < 1000 || colours.y + 40 < height, "colours are explained in sight");
+        await tab.click("#timeline .info .close");
+        assert.equal(await tab.locator("#timeline .info h3").count(), 0);
+      },
+      { viewport: { width, height } },
+    );
+});
+
+test("letters work without the focus on the canvas; the wheel moves the page where all tracks fit", () => {
+  const subject = subjects["a made job"];
+  return onTimeline(
+    subject,
+    "",
+    async (tab) => {
+      await tab.evaluate(() => document.activeElement.blur());
+      const before = await address(tab);
+      await tab.keyboard.press("w");
+      assert.ok((await address(tab)).length < before.length, "w zooms");
+      await tab.focus("#timeline input[type=search]");
+      await tab.keyboard.type("w");
+      assert.equal(await tab.inputValue("#timeline input[type=search]"), "w", "what is typed is text");
+      const { box } = await placer(tab);
+      assert.ok(subject.layout.height + web.rulerHeight + 20 <= box.height + 1, "all tracks fit");
+      assert.equal(await tab.$eval("canvas.timeline", (c) => c.style.touchAction), "pan-y");
+      await tab.evaluate(() => (document.body.style.paddingBottom = "2000px"));
+      await tab.mouse.move(box.x + 300, box.y + 100);
+      await tab.mouse.wheel(0, 120);
+      await tab.waitForFunction(() => scrollY > 50);
+    },
+    { viewport: { width: 1280, height: 1100 } },
+  );
+});
+
+// Kernels of 330 ns each microsecond, and then of 990 ns, on one stream.
+test("a stream that is busy for a third of the time looks paler than one that is busy", async () => {
+  const events = [];
+  for (let i = 0; i < 40000; i++)
+    events.push({
+      ph: "X",
+      cat: "kernel",
+      name: "k",
+      pid: 0,
+      tid: 7,
+      ts: 1000 + i,
+      dur: i < 20000 ? 0.33 : 0.99,
+      args: { device: 0, stream: 7, correlation: i + 1 },
+    });
+  const file = join(folder, `busy-${process.pid}.json`);
+  writeFileSync(file, JSON.stringify({ traceEvents: events }));
+  await withPage(makePage(file), { hash: "#/timeline" }, async (tab) => {
+    await tab.waitForSelector("#timeline[data-ready]");
+    await settled(tab);
+    const at = await placer(tab),
+      color = (ns) =>
+        tab.$eval(
+          "canvas.timeline",
+          (c, [x, y]) => [...c.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).reduce((a, b) => a + b),
+          [Math.round(at.x(ns) - at.box.x), web.rulerHeight + 8],
+        );
+    const [idle, third, full] = [await color(-100_000), await color(10_000_000), await color(30_000_000)];
+    const share = (third - idle) / (full - idle);
+    assert.ok(share > 0.25 && share < 0.55, `a third busy is drawn at ${share} of the way to busy`);
+  });
+});
+
+test("tracks are hidden, filtered and pinned", () => {
+  const subject = subjects["a made job"];
+  return onTimeline(subject, "", async (tab) => {
+    const top = () => pixels(tab, 0, web.rulerHeight, 170, 16),
+      height = async () => (await tab.locator("canvas.timeline").boundingBox()).height,
+      first = await top(),
+      all = await height();
+    await tab.click("#timeline .tracks summary");
+    const names = await tab.locator("#timeline .tracks label").allTextContents();
+    assert.equal(names.length, subject.layout.lanes.filter((l) => l.kind !== "group").length);
+    const host = names.findIndex((x) => /main|thread/.test(x));
+    await tab.locator("#timeline .tracks button").nth(host).click();
+    await settled(tab);
+    assert.notEqual(await top(), first, "the host thread is on top");
+    await tab.locator("#timeline .tracks button").nth(host).click();
+    await settled(tab);
+    assert.equal(await top(), first);
+    await tab.locator("#timeline .tracks input[type=checkbox]").nth(0).uncheck();
+    await settled(tab);
+    assert.notEqual(await top(), first, "the first track is hidden");
+    await tab.locator("#timeline .tracks input[type=checkbox]").nth(0).check();
+    await tab.fill("#timeline .tracks input[type=text]", "stream 7");
+    await settled(tab);
+    assert.equal(await top(), first);
+    assert.ok((await height()) < all, "the canvas is as high as what is left");
+  });
+});
+
+test("shift and a click measure between two slices; range and marks are in the address", () => {
+  const subject = subjects["a made job"],
+    { timeline: t } = subject,
+    lane = subject.layout.lanes.find((l) => l.kind === "track" && l.track.type === "stream"),
+    row = lane.rows[0],
+    a = row.from + 10,
+    b = a + 2;
+  return onTimeline(subject, `?from=${t.start[a] - 20000}&to=${t.start[b] + t.dur[b] + 20000}`, async (tab) => {
+    const at = await placer(tab);
+    await tab.mouse.click(at.x(t.start[a] + t.dur[a] / 2), at.y(lane));
+    await tab.keyboard.press("b");
+    await tab.keyboard.down("Shift");
+    await tab.mouse.click(at.x(t.start[b] + t.dur[b] / 2), at.y(lane));
+    await tab.keyboard.up("Shift");
+    const [, starts, gap] = /^start to start (.+?); end to start (.+?); end to end/.exec(await tab.textContent("#timeline .measured"));
+    assertShows(starts, t.start[b] - t.start[a], "start to start");
+    assertShows(gap, t.start[b] - t.start[a] - t.dur[a], "end to start");
+    const { query } = await address(tab);
+    assert.equal(query.get("range"), `${t.start[a]}.${t.start[b] + t.dur[b]}`);
+    assert.equal(query.get("marks"), String(t.start[a]));
+    await withPage(subject.page, { hash: `#/timeline?${query}` }, async (other) => {
+      await other.waitForSelector("#timeline .info h3");
+      assert.equal((await address(other)).query.toString(), query.toString());
+    });
   });
 });

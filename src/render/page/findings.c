@@ -33,6 +33,19 @@ static void write_range(hu_page *p, const hu_finding *f)
     hu_out_text(p->out, "/></svg>\n");
 }
 
+void hu_page_badge(hu_page *p, hu_confidence c)
+{
+    static const char *const words[] = {
+        [HU_CONFIDENCE_LOW] = "low: too little was recorded, a self-check failed, or the gain may be nothing",
+        [HU_CONFIDENCE_MEDIUM] =
+            "medium: the gain also depends on what the fix leaves over, or on what the trace does not show",
+        [HU_CONFIDENCE_HIGH] = "high: the fix takes this time out outright, and all self-checks of the replay are green",
+    };
+
+    hu_out_printf(p->out, "<span class=\"badge %s\" tabindex=\"0\" title=\"%s\">confidence: %s</span>",
+                  hu_confidence_name(c), words[c], hu_confidence_name(c));
+}
+
 static void write_saving(hu_page *p, const hu_finding *f)
 {
     hu_out_text(p->out, "<p class=\"saving\"><strong>");
@@ -50,8 +63,9 @@ static void write_saving(hu_page *p, const hu_finding *f)
         hu_markup_text(p->out, hu_str_of(p->r->unit));
         hu_out_text(p->out, "/s");
     }
-    hu_out_printf(p->out, " <span class=\"badge %s\">confidence: %s</span></p>\n", hu_confidence_name(f->confidence),
-                  hu_confidence_name(f->confidence));
+    hu_out_text(p->out, " ");
+    hu_page_badge(p, f->confidence);
+    hu_out_text(p->out, "</p>\n");
 }
 
 static void write_card(hu_page *p, const hu_finding *f, size_t index)

@@ -305,8 +305,8 @@ int hu_page_overview(hu_page *p, hu_error *err)
     hu_page_unread(p->out, &p->r->job->unread, &p->r->job->partial, p->r->job->n);
     hu_page_doubts(p);
     write_verdict(p);
-    hu_out_printf(p->out, "<p class=\"confidence\"><span class=\"badge %s\">confidence: %s</span>",
-                  hu_confidence_name(v->confidence), hu_confidence_name(v->confidence));
+    hu_out_text(p->out, "<p class=\"confidence\">");
+    hu_page_badge(p, v->confidence);
     for (size_t i = 0; i < v->n_reasons; i++) {
         hu_out_text(p->out, i ? "; " : " ");
         hu_markup_text(p->out, hu_str_of(v->reasons[i]));

@@ -47,6 +47,9 @@ int hu_page_short_table(hu_page *p, const hu_table *table, const char *word, con
 /* A number as a person reads it. */
 void hu_page_number(hu_out *out, hu_cell_type type, double number);
 
+/* How far something can be trusted, and what that means. */
+void hu_page_badge(hu_page *p, hu_confidence c);
+
 int  hu_page_overview(hu_page *p, hu_error *err);
 void hu_page_findings(hu_page *p);
 void hu_page_health(hu_page *p);

@@ -142,7 +142,13 @@ static int write_table(hu_page *p, const layout *l, const char *word, size_t mos
     for (size_t k = 0; k < l->n; k++) {
         const hu_column *c = &t->columns[l->column[k]];
 
-        hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>", c->type == HU_CELL_TEXT ? " class=\"t\"" : "", c->head);
+        hu_out_printf(p->out, "<th scope=\"col\"%s", c->type == HU_CELL_TEXT ? " class=\"t\"" : "");
+        if (l->section) { /* the script draws the other tables again, with buttons that say it */
+            hu_out_text(p->out, " title=\"");
+            hu_markup_text(p->out, hu_str_of(c->help));
+            hu_out_text(p->out, "\"");
+        }
+        hu_out_printf(p->out, ">%s</th>", c->head);
     }
     hu_out_text(p->out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < n && i < most; i++)
