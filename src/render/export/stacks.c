@@ -113,9 +113,14 @@ static void add_samples(work *w)
     size_t               n;
     const hu_cpu_sample *samples = hu_trace_cpu_samples(w->part->trace, &n);
 
-    for (size_t i = 0; i < n && !w->no_memory; i++)
-        if (samples[i].time_ns >= w->part->window.start_ns && samples[i].time_ns < w->part->window.end_ns)
-            w->stacks.at[sampled(w, samples[i].track, samples[i].stack)].cpu_ns += each_ns ? each_ns : 1;
+    for (size_t i = 0; i < n && !w->no_memory; i++) {
+        uint32_t place;
+
+        if (samples[i].time_ns < w->part->window.start_ns || samples[i].time_ns >= w->part->window.end_ns)
+            continue;
+        place = sampled(w, samples[i].track, samples[i].stack); /* may move the stacks, so not in their index */
+        w->stacks.at[place].cpu_ns += each_ns ? each_ns : 1;
+    }
 }
 
 static hu_str *name_tracks(const hu_trace *trace, hu_arena *arena)
