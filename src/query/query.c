@@ -2,6 +2,8 @@
  * query.c - a connection in memory that holds nothing but virtual tables, and may do nothing but SELECT. */
 #include "query/query.h"
 
+#include <time.h>
+
 #include "analyze/memory.h"
 #include "query/functions.h"
 #include "query/vtab.h"
@@ -12,6 +14,7 @@ struct hu_query {
     sqlite3       *db;
     hu_sql_source *sources;
     size_t         n_sources;
+    int64_t        limit_s, end_ns;            /* of a statement; 0 none */
     bool           wants_self, wants_partners; /* columns that a statement reads and that are measured for those who ask */
 };
 
@@ -21,6 +24,8 @@ static int fail(hu_query *q, hu_error *err)
         return hu_fail_memory(err);
     if (sqlite3_errcode(q->db) == SQLITE_AUTH || strstr(sqlite3_errmsg(q->db), "may not be modified"))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: only SELECT is allowed");
+    if (sqlite3_errcode(q->db) == SQLITE_INTERRUPT)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "stopped after %lld s; ask for less", (long long)q->limit_s);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s", sqlite3_errmsg(q->db));
 }
 
@@ -208,6 +213,30 @@ static int deliver(hu_query *q, sqlite3_stmt *statement, const hu_query_sink *si
     return step == SQLITE_DONE ? 0 : fail(q, err);
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int is_over(void *context)
+{
+    const hu_query *q = context;
+
+    return now_ns() > q->end_ns;
+}
+
+void hu_query_limit(hu_query *q, int seconds)
+{
+    enum { STEPS = 10000, VALUE_BYTES = 16 << 20 };
+
+    q->limit_s = seconds;
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
+    sqlite3_progress_handler(q->db, STEPS, is_over, q);
+}
+
 int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *err)
 {
     hu_arena     *arena = hu_arena_new();
@@ -217,6 +246,7 @@ int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *e
 
     if (!arena)
         return hu_fail_memory(err);
+    q->end_ns = now_ns() + q->limit_s * 1000000000;
     if (sql.n > INT32_MAX || sqlite3_prepare_v2(q->db, sql.p, (int)sql.n, &statement, &rest) != SQLITE_OK)
         rc = fail(q, err);
     else if (!statement)

@@ -35,6 +35,9 @@ hu_query *hu_query_open(hu_trace *const *traces, size_t n, const hu_unread_list 
  */
 int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *err);
 
+/* A statement that runs longer fails with HU_EUSAGE; results of more than 16 MB a value fail, too. */
+void hu_query_limit(hu_query *q, int seconds);
+
 void hu_query_close(hu_query *q);
 
 /* Tables, columns and functions with type, unit and one sentence; as CSV the columns alone. */

@@ -20,7 +20,7 @@
     F(sqlite3_column_text) F(sqlite3_column_type) F(sqlite3_create_function) F(sqlite3_create_module) \
     F(sqlite3_db_config) F(sqlite3_declare_vtab) F(sqlite3_deserialize) F(sqlite3_errcode) F(sqlite3_errmsg) \
     F(sqlite3_exec) F(sqlite3_finalize) F(sqlite3_free) F(sqlite3_limit) F(sqlite3_malloc) F(sqlite3_mprintf) \
-    F(sqlite3_open_v2) F(sqlite3_prepare_v2) F(sqlite3_result_double) F(sqlite3_result_error) \
+    F(sqlite3_open_v2) F(sqlite3_prepare_v2) F(sqlite3_progress_handler) F(sqlite3_result_double) F(sqlite3_result_error) \
     F(sqlite3_result_error_nomem) F(sqlite3_result_int64) F(sqlite3_result_text) F(sqlite3_result_text64) \
     F(sqlite3_set_authorizer) F(sqlite3_step) F(sqlite3_str_appendall) F(sqlite3_str_appendf) \
     F(sqlite3_str_finish) F(sqlite3_str_new) F(sqlite3_value_bytes) F(sqlite3_value_double) \
@@ -54,6 +54,7 @@ HU_LATE_DECLARE(hu_sqlite, HU_SQLITE_FUNCTIONS)
 #define sqlite3_mprintf (*hu_sqlite.sqlite3_mprintf)
 #define sqlite3_open_v2 (*hu_sqlite.sqlite3_open_v2)
 #define sqlite3_prepare_v2 (*hu_sqlite.sqlite3_prepare_v2)
+#define sqlite3_progress_handler (*hu_sqlite.sqlite3_progress_handler)
 #define sqlite3_result_double (*hu_sqlite.sqlite3_result_double)
 #define sqlite3_result_error (*hu_sqlite.sqlite3_result_error)
 #define sqlite3_result_error_nomem (*hu_sqlite.sqlite3_result_error_nomem)
