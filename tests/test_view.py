@@ -2,6 +2,7 @@
 """`holdup view` over its socket: what it answers, and whom it does not.  What timelines hold is compared with the trace's own JSON."""
 import collections
 import concurrent.futures
+import csv
 import gzip
 import http.client
 import json
@@ -159,6 +160,51 @@ class View(unittest.TestCase):
         self.assertNotIn(self.served.token, page)
         self.assertTrue(page_data.json_block(page, "data-words")["scenarios"])
         self.assertEqual(len(page_data.json_block(page, "data-report")["ranks"]), 2)
+
+    def sql(self, text: str) -> tuple[int, Any]:
+        status, headers, body = self.served.ask("/query", {"sql": text})
+        if status == 200:
+            self.assertEqual(headers["content-type"], "application/json")
+        return status, json.loads(body) if status == 200 else body.decode()
+
+    def test_sql_answers_what_holdup_query_answers(self) -> None:
+        text = "select rank, name, count(*) as n, sum(dur_ns) as total_ns, avg(dur_ns), null from op group by 1, 2 order by 4 desc limit 20"
+        status, answer = self.sql(text)
+        self.assertEqual(status, 200)
+        self.assertEqual(answer["columns"][:4], ["rank", "name", "n", "total_ns"])
+        self.assertFalse(answer["is_cut"])
+        status, out, err = run("query", RUN, "--csv", text)
+        self.assertEqual(status, 0, err)
+        rows = list(csv.reader(out.decode().splitlines()))[1:]
+        self.assertEqual([[str(v) for v in row[:4]] for row in answer["rows"]], [row[:4] for row in rows])
+        self.assertTrue(all(row[5] is None and row[4] > 0 for row in answer["rows"]))
+
+    def test_sql_reads_and_does_nothing_else(self) -> None:
+        for text in ("create table t (a)", "insert into op values (1)", "delete from op", "drop table op", "attach '/tmp/x.db' as x", "pragma journal_mode",
+                     "vacuum into '/tmp/x.db'", "create view v as select 1", "begin", "select load_extension('/tmp/x')", "update op set name = 'x'"):
+            status, answer = self.sql(text)
+            with self.subTest(text=text):
+                self.assertEqual(status, 400, answer)
+        self.assertIn("read-only", self.sql("delete from op")[1])
+        self.assertIn("no such column: nam", self.sql("select nam from op")[1])
+        self.assertIn("one statement", self.sql("select 1; select 2")[1])
+        self.assertEqual(self.sql("")[0], 400)
+        for method in ("POST", "PUT"):
+            self.assertEqual(self.served.ask("/query", {"sql": "select 1"}, method=method)[0], 405)
+        self.assertEqual(self.served.ask("/query", {"sql": "select 1"}, token=None)[0], 403)
+        self.assertEqual(self.sql("select 1 as a")[1], {"columns": ["a"], "rows": [[1]], "is_cut": False})
+
+    def test_sql_has_limits(self) -> None:
+        endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select "
+        status, answer = self.sql(endless + "i from n")
+        self.assertEqual((status, len(answer["rows"]), answer["is_cut"]), (200, 10000, True))
+        began = time.monotonic()
+        status, answer = self.sql(endless + "max(i) from n")
+        self.assertEqual(status, 400, answer)
+        self.assertIn("stopped after 10 s", answer)
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertEqual(self.sql("select hex(zeroblob(100000000))")[0], 400)
+        self.assertEqual(self.sql("select 2 as b")[1]["rows"], [[2]])
 
     def test_every_answer_forbids_frames_copies_and_guesses(self) -> None:
         for path, token in (("/", ""), ("/timeline", ""), ("/nothing", ""), ("/", None)):

@@ -83,6 +83,21 @@ function readRows(reader, tracks, depth) {
   }
 }
 
+// CPU samples and the chains that they are of; src/timeline/samples.c describes them.
+function readSamples(reader, s) {
+  const column = (n, f = (v) => v) => {
+    const out = new Float64Array(n);
+    for (let i = 0; i < n; i++) out[i] = f(reader.next(), i);
+    return out;
+  };
+  s.caller = column(s.stacks, (v, i) => (v ? i - v : -1));
+  s.function = column(s.stacks);
+  let last = 0;
+  s.time = column(s.n, (v) => (last += unzigzag(v)));
+  s.thread = column(s.n);
+  s.stack = column(s.n, (v) => v - 1);
+}
+
 // The depth of each slice: below all that still run.
 function findDepths(columns, tracks) {
   const depth = new Uint8Array(columns.start.length),
@@ -103,7 +118,7 @@ function findDepths(columns, tracks) {
   return depth;
 }
 
-// Slices of one row after the other; `link` follows them.
+// Slices of one row after the other; `link` follows them, and `order` says where each is that the bytes hold: by track, outer ones first.
 function sortRows(columns, tracks, depth) {
   const n = depth.length,
     place = new Uint32Array(n),
@@ -137,7 +152,7 @@ function sortRows(columns, tracks, depth) {
     out.depth[p] = depth[k];
   }
   for (const [r, row] of rows.entries()) out.row.fill(r, row.from, row.to);
-  return { ...out, rows };
+  return { ...out, order: place, rows };
 }
 
 export function decodeTimeline(bytes) {
@@ -149,15 +164,17 @@ export function decodeTimeline(bytes) {
   if (n > 5 * bytes.length) throw new Error("a timeline declares more slices than bytes");
   const columns = readColumns(reader, head.tracks, n);
   readCounters(reader, head.counters);
+  if (head.cpu_samples?.n + head.cpu_samples?.stacks > bytes.length) throw new Error("a timeline declares more samples than bytes");
   const depth = findDepths(columns, head.tracks);
   readRows(reader, head.tracks, depth);
+  if (head.cpu_samples) readSamples(reader, head.cpu_samples);
   if (reader.at > bytes.length) throw new Error("a timeline is cut");
   return { ...head, ...sortRows(columns, head.tracks, depth) };
 }
 
 function buffersOf(timeline) {
   const out = [];
-  for (const key of ["start", "dur", "label", "note", "link", "depth", "row"]) out.push(timeline[key].buffer);
+  for (const key of ["start", "dur", "label", "note", "link", "depth", "row", "order"]) out.push(timeline[key].buffer);
   for (const c of timeline.counters) out.push(c.time.buffer, c.value.buffer);
   return out;
 }

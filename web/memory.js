@@ -2,7 +2,9 @@
 // memory.js - pictures of memory: layers over time, call chains as an icicle, segments of the allocator as a map.
 
 import { frame, legend, timeTicks, width, yAxis } from "./chart.js";
-import { clean, el, svg } from "./dom.js";
+import { clean, el, replace, svg } from "./dom.js";
+import { FlameChart } from "./flame.js";
+import { treeOfStacks } from "./flame_tree.js";
 import { bytes, time } from "./format.js";
 
 // Categories from the bottom to the top.
@@ -58,68 +60,38 @@ export function layerChart({ title, points, steps }) {
   );
 }
 
-// Rows of { stack, bytes, category } as a tree: { name, bytes, children, category of the most bytes }.
-function treeOf(rows) {
-  const leaf = (name) => ({ name, bytes: 0, children: new Map(), by: new Map() }),
-    root = leaf("all");
-  for (const row of rows) {
-    let at = root;
-    for (const name of ["", ...row.stack.split(";")]) {
-      if (name) {
-        if (!at.children.has(name)) at.children.set(name, leaf(name));
-        at = at.children.get(name);
-      }
-      at.bytes += row.bytes;
-      at.by.set(row.category, (at.by.get(row.category) ?? 0) + row.bytes);
-    }
-  }
-  return root;
-}
+// Colours of slices that stand for those of categories on a canvas.
+const kindOfCategory = {
+  parameter: "memset",
+  optimizer: "runtime",
+  gradient: "collective",
+  activation: "kernel",
+  autograd: "user_annotation",
+  input: "cpu_op",
+  temporary: "memcpy",
+};
 
-const mainCategory = (node) => [...node.by].sort((a, b) => b[1] - a[1])[0][0];
-
-// Call chains at the peak, callers above, as wide as what they hold.
+// Call chains at the peak, callers above, as wide as what they hold; a click widens one and says what it holds.
 export function icicle({ title, rows }) {
-  const root = treeOf(rows),
-    tall = 20,
-    drawn = [];
-  let depth = 0;
-  const place = (node, x, room, level) => {
-    depth = Math.max(depth, level + 1);
-    const share = ((100 * node.bytes) / root.bytes).toFixed(1),
-      fits = Math.floor((room - 8) / 6.6);
-    drawn.push(
-      svg(
-        "g",
-        null,
-        svg("title", null, clean(`${node.name}: ${bytes(node.bytes)}, ${share} % (${mainCategory(node)})`, 300)),
-        svg("rect", { class: `${classOf[mainCategory(node)]} leaf`, x, y: level * tall, width: room, height: tall - 1 }),
-        fits > 3 &&
-          svg(
-            "text",
-            { class: "leaf-name", x: x + 4, y: level * tall + 14 },
-            clean(node.name.length > fits ? `${node.name.slice(0, fits - 1)}…` : node.name),
-          ),
-      ),
-    );
-    let at = x;
-    for (const child of [...node.children.values()].sort((a, b) => b.bytes - a.bytes)) {
-      const wide = (room * child.bytes) / node.bytes;
-      if (wide >= 1) place(child, at, wide, level + 1);
-      at += wide;
-    }
-  };
-  place(root, 0, width, 0);
+  const tree = treeOfStacks(rows.map((r) => ({ stack: r.stack, weight: r.bytes, kind: r.category }))),
+    words = (node) =>
+      `${tree.nameOf(node)}: ${bytes(tree.total[node])}, ${((100 * tree.total[node]) / (tree.total[0] || 1)).toFixed(1)} %${node ? ` (${tree.kindOf(node).replace("_", " ")})` : ""}`,
+    said = el("p", { class: "note mono" }, "Choose a call chain: what it holds."),
+    chart = new FlameChart({
+      label: title,
+      colorOf: (kind, colors) => colors.kinds[kindOfCategory[kind]] ?? colors.kinds.other,
+      words,
+      pick: (node) => replace(said, clean(words(node), 600)),
+    });
+  chart.set(tree);
   return el(
     "figure",
     { class: "plot" },
     el("figcaption", null, title, el("span", { class: "note" }, " callers above")),
     legend([...new Set(rows.map((r) => r.category))].map(swatch)),
-    svg(
-      "svg",
-      { class: "chart icicle", viewBox: `0 0 ${width} ${depth * tall}`, role: "img", "aria-label": title },
-      drawn,
-    ),
+    el("div", { class: "tools" }, el("button", { type: "button", onclick: () => chart.widen(0) }, "show all")),
+    chart.element,
+    said,
   );
 }
 

@@ -28,6 +28,8 @@ const classes = {
 export const kindWords = {
   cpu_op: "operator",
   python_function: "Python",
+  module: "module",
+  function: "function",
   user_annotation: "annotation",
   runtime: "runtime call",
   driver: "driver call",

@@ -26,7 +26,13 @@ export function table(rank, word, index = 0) {
   const v = view(word),
     t = v.tables[index];
   const member = report.ranks[rank][v.key];
-  return { title: t.title, empty: t.empty, columns: namesFirst(t.columns), rows: v.is_list ? member : member[t.key], word };
+  return {
+    title: t.title,
+    empty: t.empty,
+    columns: namesFirst(t.columns),
+    rows: v.is_list ? member : member[t.key],
+    word: index ? `${word}${index}` : word,
+  };
 }
 
 // [{ head, type, value }] that a view says beside its tables.

@@ -15,10 +15,10 @@ export function hideToken() {
   if (isServed() && own) history.replaceState(null, "", location.pathname + location.hash);
 }
 
-// The answer at `path`, asked with numbers by name.
-export async function ask(path, numbers = {}) {
+// The answer at `path`, asked with values by name.
+export async function ask(path, values = {}) {
   const query = new URLSearchParams(own);
-  for (const [name, value] of Object.entries(numbers)) query.set(name, value);
+  for (const [name, value] of Object.entries(values)) query.set(name, value);
   const response = await fetch(`${path}?${query}`);
   if (!response.ok) throw new Error(`the program that serves this page says: ${await response.text()}`);
   return response;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// table.js - a table that sorts, searches and copies itself, and draws only the rows that are in sight.
+// table.js - a table that sorts, filters and copies itself, and draws only the rows that are in sight.
+//
+// A table that has a word keeps its order, its filter and its columns in the address: WORD.sort=-total_ns, WORD.find, WORD.columns.
 
-import { clean, copyText, el, replace } from "./dom.js";
+import { addressOf, keepInAddress } from "./address.js";
+import { clean, copyText, el, replace, svg } from "./dom.js";
+import { filterHelp, rowFilter } from "./filter.js";
 import { cell } from "./format.js";
 
 const rowPixels = 26,
@@ -29,8 +33,19 @@ export function toCsv(columns, rows) {
   return lines.join("\n") + "\n";
 }
 
+// A file of a text, for whoever wants to keep it.
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+const tables = new WeakMap(); // by element
+
 export class DataTable {
-  // options.onrow(row) when a row is chosen; options.render[key](row) for a cell of its own; options.children(row) makes a tree
+  // options.render[key](row) for a cell of its own; options.children(row): rows of another kind below a row; options.isTree: rows
+  // have a depth and come parents first; options.bars: keys of columns that are drawn as bars, too; options.open: depth to which a
+  // tree is open at first
   constructor(data, options = {}) {
     this.data = data;
     this.options = options;
@@ -40,51 +55,110 @@ export class DataTable {
     this.open = new Set();
     this.id = "table" + DataTable.count++;
     this.element = el("div", { class: "data" });
+    if (options.isTree) for (const [i, row] of data.rows.entries()) if (this.hasChild(i) && row.depth < (options.open ?? 3)) this.open.add(row);
+    this.most = Object.fromEntries((options.bars ?? []).map((key) => [key, Math.max(0, ...data.rows.map((r) => r[key] ?? 0))]));
     this.build();
+    tables.set(this.element, this);
+    this.readAddress();
     this.update();
+  }
+
+  // What the address says; a table of which it says nothing stays as it is.
+  readAddress() {
+    const { word } = this.data,
+      query = word && addressOf(location.hash.replace(/^#\/?/, "").split("?")[0]);
+    if (!query || ![`${word}.sort`, `${word}.find`, `${word}.columns`].some((key) => query.has(key))) return;
+    const sort = /^(-?)(\w+)$/.exec(query.get(`${word}.sort`) ?? ""),
+      column = sort && this.data.columns.find((c) => c.key === sort[2]);
+    this.sorted = column ? { key: column.key, type: column.type, isUp: !sort[1] } : null;
+    this.find.value = this.search = query.get(`${word}.find`) ?? "";
+    this.showColumns(query.get(`${word}.columns`) === "all");
+  }
+
+  keepAddress() {
+    const { word } = this.data;
+    if (!word || !this.element.isConnected) return;
+    keepInAddress(location.hash.replace(/^#\/?/, "").split("?")[0], {
+      [`${word}.sort`]: this.sorted && `${this.sorted.isUp ? "" : "-"}${this.sorted.key}`,
+      [`${word}.find`]: this.search,
+      [`${word}.columns`]: this.more?.getAttribute("aria-pressed") === "true" ? "all" : "",
+    });
+  }
+
+  showColumns(all) {
+    this.more?.setAttribute("aria-pressed", all);
+    this.columns = this.data.columns.filter((c) => all || c.shown);
+  }
+
+  // Of a tree: does the row hold others?
+  hasChild(i) {
+    const { rows } = this.data;
+    return rows[i + 1]?.depth > rows[i].depth;
   }
 
   build() {
     const { data } = this;
-    const find = el("input", {
+    this.find = el("input", {
       type: "search",
-      placeholder: "search",
+      placeholder: "search or filter",
+      title: filterHelp,
       "aria-label": `search in ${data.title}`,
+      "aria-describedby": `${this.id}-error`,
       oninput: (event) => {
-        this.search = event.target.value.toLowerCase();
+        this.search = event.target.value;
         this.update();
+        this.keepAddress();
       },
     });
+    this.error = el("p", { class: "filter-error", id: `${this.id}-error`, "aria-live": "polite" });
+    const visible = () => this.shown.map((r) => r.row),
+      file = (data.word ?? data.title).toLowerCase().replace(/\W+/g, "-");
     const csv = el(
       "button",
-      {
-        type: "button",
-        onclick: (event) =>
-          copyText(
-            toCsv(
-              data.columns,
-              this.shown.map((r) => r.row),
-            ),
-            event.currentTarget,
-          ),
-      },
+      { type: "button", onclick: (event) => copyText(toCsv(data.columns, visible()), event.currentTarget) },
       "copy as CSV",
     );
-    const more =
+    const save = (words, f) => el("button", { type: "button", "aria-label": `download what is shown of ${data.title} as ${words}`, title: `download what is shown as ${words}`, onclick: f }, `↓ ${words}`);
+    const files = [
+      save("CSV", () => download(`${file}.csv`, "text/csv", toCsv(data.columns, visible()))),
+      save("JSON", () =>
+        download(
+          `${file}.json`,
+          "application/json",
+          JSON.stringify(visible().map((row) => Object.fromEntries(data.columns.map((c) => [c.key, row[c.key] ?? null]))), null, 1) + "\n",
+        ),
+      ),
+    ];
+    const more = (this.more =
       data.columns.some((c) => !c.shown) &&
       el(
         "button",
         {
           type: "button",
           "aria-pressed": "false",
-          onclick: (event) => {
-            const all = event.currentTarget.getAttribute("aria-pressed") !== "true";
-            event.currentTarget.setAttribute("aria-pressed", all);
-            this.columns = data.columns.filter((c) => all || c.shown);
+          onclick: () => {
+            this.showColumns(this.more.getAttribute("aria-pressed") !== "true");
             this.update();
+            this.keepAddress();
           },
         },
         "all columns",
+      ));
+    const folds =
+      this.options.isTree &&
+      data.rows.some((_, i) => this.hasChild(i)) &&
+      el(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            const isAny = this.open.size > 0;
+            this.open.clear();
+            if (!isAny) data.rows.forEach((row, i) => this.hasChild(i) && this.open.add(row));
+            this.update();
+          },
+        },
+        "open or close all",
       );
     this.counter = el("span", { class: "note", role: "status" });
     this.body = el("tbody");
@@ -98,7 +172,8 @@ export class DataTable {
     this.box.addEventListener("keydown", (event) => this.onKey(event));
     this.element.append(
       el("h3", null, data.title),
-      el("div", { class: "tools" }, find, more || null, csv, this.counter),
+      el("div", { class: "tools" }, this.find, more || null, folds || null, csv, files, this.counter),
+      this.error,
       this.box,
     );
   }
@@ -132,6 +207,7 @@ export class DataTable {
               onclick: () => {
                 this.sorted = { key: c.key, type: c.type, isUp: by ? !by.isUp : c.type === "text" };
                 this.update();
+                this.keepAddress();
                 this.head.querySelector(`[data-key="${c.key}"]`)?.focus();
               },
             },
@@ -143,30 +219,75 @@ export class DataTable {
     );
   }
 
+  // What the filter leaves; what is wrong with it stands below the field.
+  filter() {
+    try {
+      const f = rowFilter(this.search, this.data.columns);
+      replace(this.error);
+      this.find.removeAttribute("aria-invalid");
+      return f;
+    } catch (error) {
+      if (error.at === undefined) throw error;
+      const text = this.search;
+      replace(
+        this.error,
+        el("code", null, text.slice(0, error.at), el("mark", null, text.slice(error.at, error.end) || "\u2423"), text.slice(error.end)),
+        el("span", null, ` ${error.message}`),
+      );
+      this.find.setAttribute("aria-invalid", "true");
+      return () => true;
+    }
+  }
+
+  compare() {
+    const { key, type, isUp } = this.sorted,
+      sign = (type === "text") === isUp ? 1 : -1;
+    return (a, b) => {
+      const c = compare(type, a[key], b[key]);
+      return a[key] === null || b[key] === null ? c : c * sign;
+    };
+  }
+
+  // Rows of a tree: siblings in order, what matches with all around it, and of the rest what is open.
+  selectTree(matches) {
+    const { rows } = this.data,
+      kids = new Map([[null, []]]),
+      wanted = new Set(),
+      above = [],
+      out = [];
+    for (const row of rows) {
+      above.length = row.depth;
+      above[row.depth] = row;
+      kids.set(row, []);
+      kids.get(row.depth ? above[row.depth - 1] : null)?.push(row);
+      if (matches(row)) for (const a of above) if (a) wanted.add(a);
+    }
+    const order = this.sorted && this.compare(),
+      isSearch = this.search.trim() !== "" && !this.error.hasChildNodes();
+    const walk = (list) => {
+      for (const row of order ? [...list].sort(order) : list) {
+        if (!wanted.has(row)) continue;
+        out.push({ row, depth: row.depth, isParent: kids.get(row).length > 0 });
+        if (isSearch || this.open.has(row)) walk(kids.get(row));
+      }
+    };
+    walk(kids.get(null));
+    this.matching = isSearch ? rows.filter(matches).length : rows.length;
+    return out;
+  }
+
   // Rows in order, with their depth in a tree.
   select() {
     const { rows } = this.data,
-      out = [];
-    const matches = (row) =>
-      !this.search ||
-      this.data.columns.some(
-        (c) =>
-          c.type === "text" &&
-          String(row[c.key] ?? "")
-            .toLowerCase()
-            .includes(this.search),
-      );
+      out = [],
+      matches = this.filter();
+    if (this.options.isTree) return this.selectTree(matches);
     let list = rows.filter(matches);
     if (this.sorted) {
-      const { key, type, isUp } = this.sorted,
-        sign = (type === "text") === isUp ? 1 : -1;
+      const order = this.compare();
       list = list
         .map((row, i) => [row, i])
-        .sort(([a, i], [b, k]) => {
-          const c = compare(type, a[key], b[key]);
-          const isAbsent = a[key] === null || b[key] === null;
-          return (isAbsent ? c : c * sign) || i - k;
-        })
+        .sort(([a, i], [b, k]) => order(a, b) || i - k)
         .map(([row]) => row);
     }
     for (const row of list) {
@@ -179,7 +300,7 @@ export class DataTable {
   update() {
     this.shown = this.select();
     this.drawHead();
-    const n = this.shown.filter((r) => !r.isChild).length;
+    const n = this.options.isTree ? this.matching : this.shown.filter((r) => !r.isChild).length;
     const all = this.data.rows.length;
     this.counter.textContent = `${n === all ? "" : `${n} of `}${all} row${all === 1 ? "" : "s"}`;
     this.from = -1;
@@ -221,21 +342,40 @@ export class DataTable {
     );
   }
 
-  drawRow({ row, isChild }) {
+  drawBar(key, row) {
+    const share = this.most[key] > 0 ? Math.max(0, (100 * (row[key] ?? 0)) / this.most[key]) : 0;
+    return svg(
+      "svg",
+      { class: "cell-bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("rect", { width: share.toFixed(2), height: 4 }),
+    );
+  }
+
+  drawRow({ row, isChild, depth, isParent }) {
     const { options } = this;
     const cells = this.columns.map((c) => {
       const own = isChild ? options.renderChild?.[c.key]?.(row) : options.render?.[c.key]?.(row);
       if (own !== undefined) return el("td", { class: c.type === "text" ? "t" : null }, own);
       const text = isChild && row[c.key] === undefined ? "" : cell(c.type, row[c.key]);
-      return el("td", { class: c.type === "text" ? "t" : null, title: c.type === "text" ? clean(text) : null }, text);
+      const bar = options.bars?.includes(c.key) && this.drawBar(c.key, row);
+      return el("td", { class: c.type === "text" ? "t" : bar ? "barred" : null, title: c.type === "text" ? clean(text) : null }, bar, text);
     });
-    if (!isChild && options.children) this.addOpener(cells, row);
+    if (options.isTree) this.indent(cells, row, depth, isParent);
+    else if (!isChild && options.children && options.children(row).length) this.addOpener(cells, row);
     return el("tr", { class: isChild ? "child" : null }, cells);
+  }
+
+  indent(cells, row, depth, isParent) {
+    const at = this.columns.findIndex((c) => c.key === this.options.opener);
+    if (at < 0) return;
+    if (isParent) this.addOpener(cells, row);
+    else cells[at].prepend(el("span", { class: "no-opener", "aria-hidden": "true" }));
+    cells[at].prepend(...Array.from({ length: Math.min(depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })));
   }
 
   addOpener(cells, row) {
     const at = this.columns.findIndex((c) => c.type === "text" && c.key === this.options.opener);
-    if (at < 0 || this.options.children(row).length === 0) return;
+    if (at < 0) return;
     const isOpen = this.open.has(row);
     cells[at].prepend(
       el(
@@ -257,3 +397,12 @@ export class DataTable {
   }
 }
 DataTable.count = 0;
+
+// A link to the same view with another order or filter.
+addEventListener("hashchange", () => {
+  for (const element of document.querySelectorAll("section.view:not([hidden]) .data")) {
+    const table = tables.get(element);
+    table?.readAddress();
+    table?.update();
+  }
+});

@@ -75,8 +75,21 @@ export function loadTimeline(rank) {
   return loaded.get(rank);
 }
 
+const whole = new Map();
+
+// All slices of a rank that a page would hold, where the timeline may have only those that are seen.
+export async function loadSlices(rank) {
+  const seen = await loadTimeline(rank);
+  if (!(seen.least > 0)) return seen;
+  if (!whole.has(rank)) whole.set(rank, decodeAnswer(await ask("timeline", { rank, all: 1 })));
+  return whole.get(rank);
+}
+
+const decodeAnswer = async (response) =>
+  decode(new Uint8Array(await response.arrayBuffer()), Number(response.headers.get("x-unpacked-bytes")));
+
 // A part of a rank's time in as much detail as `pixels` show; all of it when to <= from.
 export async function fetchPart(rank, from, to, pixels) {
   const response = await ask("timeline", { rank, from: Math.floor(from), to: Math.ceil(to), px: pixels });
-  return decode(new Uint8Array(await response.arrayBuffer()), Number(response.headers.get("x-unpacked-bytes")));
+  return decodeAnswer(response);
 }

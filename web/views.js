@@ -3,9 +3,12 @@
 
 import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
 import { clean, copyText, el, replace } from "./dom.js";
+import { flameView } from "./flame_view.js";
 import { cell, time } from "./format.js";
 import { icicle, layerChart, segmentMap } from "./memory.js";
 import { MarkedTable, markBox, nameLink } from "./marks.js";
+import { modulesView } from "./modules.js";
+import { queryView } from "./query.js";
 import { RankChart } from "./ranks.js";
 import { facts, originOf, table, theReport, theWords, view } from "./rows.js";
 import { drawnRanks } from "./timeline_load.js";
@@ -145,20 +148,14 @@ function operators(rank) {
   ];
 }
 
-// Rows come parents first; what they hold is set in.
+// Rows come parents first.
 function callTree(rank) {
   const data = table(rank, "tree");
-  data.columns = data.columns.map((c) => (c.key === "name" ? { ...c, head: "operator", shown: true } : c));
+  const name = { ...data.columns.find((c) => c.key === "name"), head: "operator", shown: true };
+  data.columns = [name, ...data.columns.filter((c) => c.key !== "name")];
   return (
     data.rows.length > 0 &&
-    new MarkedTable(data, {
-      render: {
-        name: (row) => [
-          Array.from({ length: Math.min(row.depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })),
-          el("span", { title: clean(row.name) }, row.name),
-        ],
-      },
-    }).element
+    new MarkedTable(data, { isTree: true, opener: "name", bars: ["host_total_ns", "device_total_ns"] }).element
   );
 }
 
@@ -270,11 +267,13 @@ function memory(rank) {
   const m = theReport().ranks[rank].memory;
   if (!m.pools.length) return missing(rank, ["memory"], "No allocations were recorded.");
   const pool = m.pools[0].pool,
-    named = m.stacks.filter((s) => s.pool === pool);
+    pools = m.pools.map((p) => p.pool).filter((name) => m.stacks.some((s) => s.pool === name));
   return [
     factList(rank, "memory"),
     m.series.length > 1 && layerChart({ title: `Memory of ${pool}`, points: m.series, steps: m.steps }),
-    named.length > 0 && icicle({ title: `The peak of ${pool}, by call chain`, rows: named }),
+    pools.map((name) =>
+      icicle({ title: `The peak of ${name}, by call chain`, rows: m.stacks.filter((s) => s.pool === name) }),
+    ),
     m.segments.length > 0 && segmentMap({ title: "Largest segments at the end", segments: m.segments, runs: m.runs }),
     ...view("memory").tables.map(
       (t, i) => !t.is_series && (i === 0 || table(rank, "memory", i).rows.length > 0) && dataTable(rank, "memory", i),
@@ -451,7 +450,7 @@ function host(rank) {
 
 const gpus = (rank) => wholeView(rank, "gpus");
 
-const makers = { steps, operators, kernels, memory, communication, ranks, copies, gpus, host };
+const makers = { steps, operators, kernels, flame: flameView, modules: modulesView, query: queryView, memory, communication, ranks, copies, gpus, host };
 
 // Which sections a script draws, by their id; the others stand as they were written.
 export const drawn = Object.keys(makers);

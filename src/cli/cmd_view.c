@@ -123,19 +123,25 @@ static int answer_part(const hu_edition *v, size_t rank, const hu_timeline_optio
     return 0;
 }
 
-/* /timeline?rank=I&from=NS&to=NS&px=N: a piece of time, in ns since the first slice, as so many pixels show it. */
+/*
+ * /timeline?rank=I&from=NS&to=NS&px=N: a piece of time, in ns since the first slice, as so many pixels show it.
+ * /timeline?rank=I&all=1: every slice that a page in a file would hold, for who adds them up.
+ */
 static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
 {
     const hu_edition   *v = context;
     hu_timeline_options how = {0};
     size_t              rank;
+    int64_t             all;
     int                 rc;
 
-    if ((rc = get_rank(v, asked, &rank, err)) < 0 ||
+    if ((rc = get_rank(v, asked, &rank, err)) < 0 || (rc = get_number(asked, "all", 1, 0, &all, err)) < 0 ||
         (rc = get_number(asked, "from", INT64_MAX / 4, 0, &how.from_ns, err)) < 0 ||
         (rc = get_number(asked, "to", INT64_MAX / 4, 0, &how.to_ns, err)) < 0 ||
         (rc = get_number(asked, "px", MOST_PIXELS, 0, &how.pixels, err)) < 0)
         return rc;
+    if (all)
+        return answer_part(v, rank, &(hu_timeline_options){.most = HU_TIMELINE_SLICES}, a, err);
     if (how.from_ns == 0 && how.to_ns == 0)
         return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
@@ -194,12 +200,17 @@ static int answer_json(void *context, const hu_asked *asked, hu_answer *a, hu_er
     return answer_trace(context, asked, &hu_export_chrome, a, err);
 }
 
+/* /query?sql=SELECT... */
+static int answer_query(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    hu_edition *s = context;
+
+    return hu_view_query_answer(&s->query, hu_asked_get(asked, "sql"), a, err);
+}
+
 static const hu_route routes[] = {
-    {"/", false, answer_page},
-    {"/edition", false, answer_edition},
-    {"/timeline", false, answer_timeline},
-    {"/trace.pftrace", true, answer_pftrace},
-    {"/trace.json", true, answer_json},
+    {"/", false, answer_page},       {"/edition", false, answer_edition},      {"/timeline", false, answer_timeline},
+    {"/query", false, answer_query}, {"/trace.pftrace", true, answer_pftrace}, {"/trace.json", true, answer_json},
 };
 
 /* the command */

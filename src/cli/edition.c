@@ -110,6 +110,7 @@ hu_edition *hu_edition_read(const hu_edition_source *source, const hu_inputs *in
     e->number = number;
     e->arena = arena;
     atomic_init(&e->holders, 1);
+    hu_view_query_init(&e->query, &e->job);
     *status = fill(e, source, inputs);
     if (*status) {
         hu_edition_let_go(e);
@@ -127,6 +128,7 @@ void hu_edition_let_go(hu_edition *e)
 {
     if (atomic_fetch_sub(&e->holders, 1) > 1)
         return;
+    hu_view_query_free(&e->query);
     hu_job_free(&e->job);
     hu_beside_free(&e->beside);
     hu_arena_free(e->arena);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edition.h - what `holdup view` serves: one reading of its inputs, constant once it is there. */
+ * edition.h - what `holdup view` serves: one reading of its inputs, constant once it is there but for the query. */
 #ifndef HU_CLI_EDITION_H
 #define HU_CLI_EDITION_H
 
 #include <stdatomic.h>
 
 #include "cli/shared_options.h"
+#include "cli/view_query.h"
 #include "job/beside.h"
 #include "job/job.h"
 #include "timeline/timeline.h"
@@ -18,6 +19,7 @@ typedef struct {
     hu_beside        beside;
     hu_str           page;
     hu_sight_index **indexes; /* of the traces */
+    hu_view_query    query;   /* what it changes is behind its lock */
     hu_arena        *arena;   /* all of it */
     atomic_int       holders;
 } hu_edition;

@@ -8,12 +8,12 @@
  *     dur     ns
  *     label   index into "labels": a name and a kind
  *     note    index into "notes": what else was recorded; 0 none
- *     link    0 none, else 1 + zigzag of the difference to the track's last link: the index of the call that launched it
- *             or of the operator whose backward it is, in the order of these columns
+ *     link    0 none, else 1 + zigzag of the difference to the track's last link: the index of the call or operator that
+ *             launched it or of the operator whose backward it is, in the order of these columns
  *
- * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Last, for each track
+ * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Then, for each track
  * with "rows" in its description: the row of each slice, from 0, since slices cross on it (trace/nest.h); on others a slice
- * lies below those that still run.
+ * lies below those that still run.  Last, where all slices are wanted, the columns of samples.c.
  *
  * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */
@@ -27,6 +27,7 @@
 #include "base/pack.h"
 #include "base/json_out.h"
 #include "timeline/notes.h"
+#include "timeline/samples.h"
 #include "timeline/sight.h"
 #include "trace/nest.h"
 
@@ -49,6 +50,7 @@ typedef struct {
     HU_VEC(uint64_t) labels;               /* name << 8 | kind */
     hu_notes    notes;
     column      start, dur, label, note, link, counters, row;
+    hu_str      samples; /* CPU samples */
     hu_json_out head;
     bool        failed; /* no memory */
 } encoder;
@@ -99,10 +101,13 @@ static uint32_t label_of(encoder *e, uint32_t slice)
     return *last;
 }
 
-/* What the slice comes from: the call that launched device work, the forward operator of a backward one. */
+/*
+ * What the slice comes from: the call that launched device work, the operator where no call was recorded; the forward
+ * operator of a backward one.
+ */
 static uint32_t origin_of(const encoder *e, uint32_t i)
 {
-    const uint32_t from = hu_kind_in(e->s.kind[i], HU_KINDS_DEVICE) ? hu_trace_launch_of(e->trace, i)
+    const uint32_t from = hu_kind_in(e->s.kind[i], HU_KINDS_DEVICE) ? e->s.parent[i]
                           : e->s.kind[i] == HU_KIND_CPU_OP          ? hu_trace_forward_of(e->trace, i)
                                                                     : HU_NONE;
 
@@ -465,7 +470,7 @@ static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
 {
     const column *columns[] = {&e->start, &e->dur, &e->label, &e->note, &e->link, &e->counters, &e->row};
     column        all = {0};
-    size_t        bytes = head.n + 10;
+    size_t        bytes = head.n + 10 + e->samples.n;
 
     for (size_t i = 0; i < HU_COUNT(columns); i++)
         bytes += columns[i]->n;
@@ -479,6 +484,9 @@ static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
             memcpy(all.at + all.n, columns[i]->at, columns[i]->n);
         all.n += columns[i]->n;
     }
+    if (e->samples.n)
+        memcpy(all.at + all.n, e->samples.p, e->samples.n);
+    all.n += e->samples.n;
     *out = (hu_str){(const char *)all.at, all.n};
     return 0;
 }
@@ -526,6 +534,9 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     write_labels(e);
     write_steps(e);
     put_counters(e);
+    if (e->options->pixels == 0 &&
+        (rc = hu_samples_encode(e->trace, e->origin_ns, e->scratch, &e->head, &e->samples, err)) < 0)
+        return rc;
     hu_json_close(&e->head, '}');
     for (size_t i = 0; i < e->options->n_scenarios; i++)
         out->scenarios[out->n_scenarios++] = e->options->scenarios[i].rule;

@@ -46,10 +46,10 @@ async function tabThrough(tab, most = 400) {
   throw new Error(`no end after ${most} stops; the last: ${JSON.stringify(stops.slice(-3))}`);
 }
 
-for (const id of ["overview", "findings", "operators", "timeline", "ranks", "host"]) {
+for (const id of ["overview", "findings", "operators", "timeline", "flame", "modules", "ranks", "host"]) {
   test(`Tab goes through everything and out again: ${id}`, () =>
     withPage(job, { hash: `#/${id}` }, async (tab) => {
-      if (id === "timeline") await tab.waitForSelector("#timeline[data-ready]");
+      if (["timeline", "flame", "modules"].includes(id)) await tab.waitForSelector(`#${id}[data-ready]`);
       const stops = await tabThrough(tab),
         links = (await viewsOf(tab)).length;
       assert.match(stops[0].text, /skip to the report/, "the first is the link that skips");
@@ -77,6 +77,8 @@ for (const id of ["overview", "findings", "operators", "timeline", "ranks", "hos
           has(what);
       if (id === "timeline")
         for (const what of [(s) => s.tag === "canvas", (s) => s.tag === "input", (s) => s.tag === "summary"]) has(what);
+      if (id === "flame")
+        for (const what of [(s) => s.tag === "canvas", (s) => s.tag === "input", (s) => s.tag === "select", (s) => s.isScroll]) has(what);
       if (id === "ranks") has((s) => s.tag === "canvas");
       // and back
       await tab.keyboard.press("Shift+Tab");
@@ -129,6 +131,11 @@ for (const [colorScheme, viewport] of looks) {
           await tab.focus("canvas.timeline");
           await tab.keyboard.press("ArrowRight");
           await tab.waitForSelector("#timeline .info h3");
+        }
+        if (id === "flame") {
+          await tab.focus("canvas.flame");
+          for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await tab.keyboard.press(key);
+          await tab.waitForSelector("#flame .info h3");
         }
         const { violations } = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
         for (const v of violations.filter((x) => /serious|critical/.test(x.impact)))

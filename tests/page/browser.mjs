@@ -64,7 +64,7 @@ export const viewsOf = (tab) => tab.$$eval("#nav a", (links) => links.map((a) =>
 export async function visit(tab, id) {
   await tab.click(`#nav a[href="#/${id}"]`);
   await tab.waitForSelector(`#${id}:not([hidden])`);
-  if (id === "timeline") await tab.waitForSelector("#timeline[data-ready]");
+  if (["timeline", "flame", "modules"].includes(id)) await tab.waitForSelector(`#${id}[data-ready]`);
 }
 
 // The table of a view, by its title: what is read of it stands in the DOM.

@@ -199,6 +199,27 @@ test("the timeline takes such names", async () => {
   });
 });
 
+test("the flame graph takes such names", async () => {
+  await withPage(page, { hash: "#/flame" }, async (tab) => {
+    await tab.waitForSelector("#flame[data-ready]");
+    for (const name of ["</script>", "<img", "gnp.exe", "__proto__", "constructor"]) {
+      await tab.fill("#flame .flame-view input[type=search]", name);
+      await tab.keyboard.press("Enter");
+      await tab.waitForFunction((n) => document.querySelector("#flame .info h3")?.textContent.includes(n), name);
+      assert.deepEqual(await foreign(tab), clean, name);
+      const text = await tab.textContent("#flame");
+      assert.equal(invisible.exec(text), null, name);
+    }
+    await tab.hover("canvas.flame", { position: { x: 100, y: 50 } });
+    assert.deepEqual(await foreign(tab), clean);
+  });
+  const hash = `#/flame?find=${encodeURIComponent("<img src=x onerror=window.__pwned=1>")}&of=__proto__&kind=constructor&frames=toString&order=valueOf&track=1e9&step=__proto__&r=-1`;
+  await withPage(page, { hash }, async (tab) => {
+    await tab.waitForSelector("#flame[data-ready]");
+    assert.deepEqual(await foreign(tab), clean);
+  });
+});
+
 test("the policy lets nothing run but what the page brings", async () => {
   const metas = [...page.html.matchAll(/<meta http-equiv="Content-Security-Policy" content="([^"]*)">/g)];
   assert.equal(metas.length, 1);

@@ -82,12 +82,8 @@ test("a snapshot", async () => {
   await withPage(makePage(file), {}, async (tab) => {
     await visit(tab, "memory");
     const seen = await tab.evaluate(() => ({
-      charts: [...document.querySelectorAll("#memory svg.chart")].map((c) => c.getAttribute("aria-label")),
+      charts: [...document.querySelectorAll("#memory svg.chart, #memory canvas.flame")].map((c) => c.getAttribute("aria-label").split(". Arrow")[0]),
       steps: document.querySelectorAll("#memory .chart .guide").length,
-      leaves: [...document.querySelectorAll("#memory .icicle g")].map((g) => [
-        g.querySelector("title").textContent,
-        Math.round(g.querySelector("rect").getAttribute("width")),
-      ]),
       bold: document.querySelectorAll("#memory b").length,
       runs: [...document.querySelectorAll("#memory svg.chart:last-of-type")]
         .at(-1)
@@ -99,11 +95,18 @@ test("a snapshot", async () => {
       "Largest segments at the end",
     ]);
     assert.equal(seen.steps, 2);
-    assert.deepEqual(
-      seen.leaves.map(([, wide]) => wide),
-      [900, 900, 563, 338],
-    );
-    assert.match(seen.leaves[2][0], /^attention \(model\.py:5\): 10\.5 MB, 62\.5 % /);
+    // all, its main, and below it the one of attention and the one of mlp
+    await tab.focus("#memory canvas.flame");
+    const said = [];
+    for (const key of ["Home", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft"]) {
+      await tab.keyboard.press(key);
+      said.push(await tab.textContent("#memory figure .mono"));
+    }
+    assert.match(said[0], /^all: 16\.8 MB, 100\.0 %/);
+    assert.match(said[1], /^<b>main<\/b> \(train\.py:9\): 16\.8 MB, 100\.0 % /);
+    assert.match(said[2], /^attention \(model\.py:5\): 10\.5 MB, 62\.5 % /);
+    assert.match(said[3], /^mlp \(model\.py:5\): 6\.29 MB, 37\.5 % /);
+    assert.equal(said[4], said[2]);
     assert.equal(seen.bold, 0); // names are words, never markup
     assert.equal(seen.runs, 1);
   });

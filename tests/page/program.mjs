@@ -90,7 +90,8 @@ async function loadWeb() {
   for (const name of readdirSync(join(root, "web")))
     if (name.endsWith(".js")) copyFileSync(join(root, "web", name), join(copy, name));
   const module = (name) => import(pathToFileURL(join(copy, name)).href);
-  return { ...(await module("decode.js")), ...(await module("timeline_model.js")), ...(await module("timeline_draw.js")) };
+  const all = ["decode.js", "timeline_model.js", "timeline_draw.js", "flame_tree.js", "groups.js", "filter.js"];
+  return Object.assign({}, ...(await Promise.all(all.map(module))));
 }
 export const web = await loadWeb();
 

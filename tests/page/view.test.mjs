@@ -47,6 +47,39 @@ async function check(tab, address) {
   assert.ok(!tab.url().includes(searchParams.get("token")));
 }
 
+test("SQL over the trace, its errors, and the way to the timeline", () =>
+  served(async (address) => {
+    const context = await (await theBrowser()).newContext(),
+      tab = await context.newPage(),
+      problems = [];
+    tab.on("pageerror", (e) => problems.push(e.message));
+    await tab.goto(address);
+    await tab.waitForSelector("html[data-ready]", { state: "attached" });
+    await tab.click('#nav a[href="#/query"]');
+    await tab.fill("#query textarea", "select start_ns, dur_ns, name, rank, '<b>x</b>' as bold from op order by dur_ns desc limit 5");
+    await tab.keyboard.press("Control+Enter");
+    await tab.waitForSelector("#query .data");
+    assert.match(await tab.textContent("#query > [role=status]"), /^5 rows in /);
+    assert.equal(await tab.locator("#query tbody b").count(), 0);
+    const name = await tab.locator("#query tbody tr").first().locator("td").nth(2).textContent();
+    await tab.locator("#query tbody a").first().click();
+    await tab.waitForSelector("#timeline[data-ready]");
+    assert.equal(await tab.inputValue("#timeline input[type=search]"), name);
+    await tab.goBack();
+    assert.match(await tab.inputValue("#query textarea"), /limit 5/);
+    await tab.fill("#query textarea", "select nam from op");
+    await tab.click("#query button:text-is('run')");
+    await tab.waitForSelector("#query [role=alert]");
+    assert.match(await tab.textContent("#query [role=alert]"), /no such column: nam/);
+    // what adds slices up is given all of them
+    await tab.click('#nav a[href="#/flame"]');
+    await tab.waitForSelector("#flame[data-ready]");
+    assert.match(await tab.textContent("#flame > div p[role=status]"), /of host time/);
+    assert.doesNotMatch(await tab.textContent("#flame > div p[role=status]"), /in part left out/);
+    assert.deepEqual(problems, []);
+    await context.close();
+  }));
+
 for (const [way, isFile] of [
   ["the printed address", false],
   ["the file that a browser is given", true],

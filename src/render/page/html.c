@@ -22,6 +22,9 @@ static const section sections[] = {
     {"operators", "Operators", "Operators", {"ops"}},
     {"kernels", "Kernels", "Kernels", {"kernels", "families"}},
     {"timeline", "Timeline", "Timeline", {NULL}},
+    {"flame", "Flame graph", "Flame graph", {NULL}},
+    {"modules", "Modules", "Modules, and slices in groups", {NULL}},
+    {"query", "SQL", "SQL over the whole trace", {NULL}},
     {"memory", "Memory", "Memory", {"memory"}},
     {"communication", "Communication", "Communication", {"comm", "parallelism", "phases"}},
     {"ranks", "Ranks", "Ranks", {NULL}},
@@ -51,6 +54,8 @@ static bool has_energy(const hu_page *p)
 
 static bool is_there(const hu_page *p, const section *s)
 {
+    if (strcmp(s->id, "query") == 0)
+        return p->r->edition > 0;
     return strcmp(s->id, "gpus") == 0 ? has_gpus(p) : strcmp(s->id, "energy") != 0 || has_energy(p);
 }
 
@@ -189,6 +194,16 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     else if (strcmp(s->id, "timeline") == 0)
         hu_out_text(p->out, "<p class=\"note needs-script\">The timeline needs JavaScript, which is switched off. "
                             "<code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
+    else if (strcmp(s->id, "flame") == 0)
+        hu_out_text(p->out, "<p class=\"note needs-script\">The flame graph needs JavaScript, which is switched off. "
+                            "<code>holdup export FILE --format folded</code> writes its stacks for flamegraph.pl and "
+                            "speedscope.</p>\n");
+    else if (strcmp(s->id, "query") == 0)
+        hu_out_text(p->out, "<p class=\"note needs-script\">Queries need JavaScript, which is switched off. "
+                            "<code>holdup query</code> asks the same in a terminal.</p>\n");
+    else if (strcmp(s->id, "modules") == 0)
+        hu_out_text(p->out, "<p class=\"note needs-script\">Modules and groups need JavaScript, which is switched off. "
+                            "<code>holdup query</code> groups slices by anything.</p>\n");
     hu_out_text(p->out, "</section>\n");
     return rc;
 }
