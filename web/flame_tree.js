@@ -6,12 +6,11 @@
 // All that is left out (frames of other kinds) gives its time to the nearest frame around it, so sums stay what they are.
 
 import { kindWords } from "./palette.js";
-import { trackName } from "./timeline_model.js";
+import { rounding, trackName } from "./timeline_model.js";
 
 export const deviceKinds = new Set(["kernel", "collective", "memcpy", "memset"]);
 const callKinds = new Set(["runtime", "driver"]),
   nesting = new Set(["cpu_op", "python_function", "user_annotation", "runtime", "driver", "os_call", "mpi"]),
-  rounding = 1000, // ns: profilers round start and length each for itself
   deepestStack = 512;
 
 // What a slice lies in, by the rule of src/trace/index.c; -1 where it is in none.

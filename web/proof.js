@@ -5,7 +5,7 @@ import { originOf, theReport, theWords } from "./rows.js";
 import { kindOf, labelOf, sliceAt } from "./timeline_model.js";
 
 // Slices that a class of time consists of, for ranks of which no replay says which is the largest.
-const kindsOf = {
+const provingKinds = {
   compute: ["kernel"],
   communication: ["collective"],
   host_communication: ["mpi"],
@@ -21,7 +21,7 @@ const kindsOf = {
   sleep: ["os_call"],
   wait: ["os_call"],
 };
-const namesOf = { data_loader: /DataLoader|dataloader|data_loader/, python_gc: /\bgc\b|garbage/i };
+const provingNames = { data_loader: /DataLoader|dataloader|data_loader/, python_gc: /\bgc\b|garbage/i };
 
 const measuredRows = (t) => t.rows.filter((row) => t.tracks[row.track].scenario === undefined);
 
@@ -87,8 +87,8 @@ export function sliceOf(t, place) {
 }
 
 function byKind(t, of) {
-  const kinds = kindsOf[of],
-    names = namesOf[of];
+  const kinds = provingKinds[of],
+    names = provingNames[of];
   return kinds
     ? longest(t, (i) => kinds.includes(kindOf(t, i)))
     : names

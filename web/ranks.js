@@ -21,7 +21,7 @@ export function outliersOf(values) {
   return { median, found: found.sort((a, b) => Math.abs(values[b] - median) - Math.abs(values[a] - median)) };
 }
 
-const orders = {
+const rankOrders = {
   "worst first": (rows, value) => (a, b) => (value(b) ?? -1) - (value(a) ?? -1) || a - b,
   "by rank": (rows) => (a, b) => rows[a].rank - rows[b].rank,
   "by host": (rows) => (a, b) => rows[a].host.localeCompare(rows[b].host, "en", { numeric: true }) || rows[a].rank - rows[b].rank,
@@ -50,7 +50,7 @@ export class RankChart {
         "div",
         { class: "tools" },
         choose("show", measures.map((m) => m[1]), (k) => this.show(measures[k])),
-        choose("order", Object.keys(orders), (k) => this.sort(Object.keys(orders)[k])),
+        choose("order", Object.keys(rankOrders), (k) => this.sort(Object.keys(rankOrders)[k])),
         this.find,
       ),
       this.canvas,
@@ -97,7 +97,7 @@ export class RankChart {
 
   sort(order) {
     this.order = order;
-    this.list = this.rows.map((_, i) => i).sort(orders[order](this.rows, (i) => this.value(i)));
+    this.list = this.rows.map((_, i) => i).sort(rankOrders[order](this.rows, (i) => this.value(i)));
     this.draw();
   }
 

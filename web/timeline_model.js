@@ -189,7 +189,7 @@ export function kindOf(t, i) {
   return t.kinds[t.label_kinds[t.label[i]]];
 }
 
-const rounding = 1000; // ns that a child may end after its parent: src/trace/nest.c
+export const rounding = 1000; // ns that a child may end after its parent: src/trace/nest.c
 
 // On a track whose slices cross: the shortest of those that contain it.
 function shortestAround(t, track, i) {
