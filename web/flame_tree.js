@@ -6,36 +6,34 @@
 // All that is left out (frames of other kinds) gives its time to the nearest frame around it, so sums stay what they are.
 
 import { kindWords } from "./palette.js";
-import { rounding, trackName } from "./timeline_model.js";
+import { nestThread } from "./nest.js";
+import { trackName } from "./timeline_model.js";
 
 export const deviceKinds = new Set(["kernel", "collective", "memcpy", "memset"]);
 const callKinds = new Set(["runtime", "driver"]),
   nesting = new Set(["cpu_op", "python_function", "user_annotation", "runtime", "driver", "os_call", "mpi"]),
   deepestStack = 512;
 
-// What a slice lies in, by the rule of src/trace/index.c; -1 where it is in none.
-export function parentsOf(t) {
-  if (t.parents) return t.parents;
-  const parents = new Int32Array(t.start.length).fill(-1),
-    stack = [],
-    nests = t.label_kinds.map((k) => nesting.has(t.kinds[k]));
-  let last = -1;
+// The slices of each thread that may lie in each other, in order.
+function threadsOf(t) {
+  if (t.threads) return t.threads;
+  const nests = t.label_kinds.map((k) => nesting.has(t.kinds[k])),
+    threads = new Map();
   for (const i of t.order) {
     const { track } = t.rows[t.row[i]];
-    if (track !== last) stack.length = 0;
-    last = track;
     if (t.tracks[track].type !== "host" || !nests[t.label[i]]) continue;
-    const start = t.start[i],
-      end = start + t.dur[i];
-    while (stack.length) {
-      const above = stack[stack.length - 1],
-        aboveEnd = t.start[above] + t.dur[above];
-      if (start < aboveEnd && end <= aboveEnd + rounding) break;
-      stack.pop();
-    }
-    if (stack.length) parents[i] = stack[stack.length - 1];
-    stack.push(i);
+    if (!threads.has(track)) threads.set(track, []);
+    threads.get(track).push(i);
   }
+  for (const slices of threads.values()) slices.sort((a, b) => t.start[a] - t.start[b] || t.dur[b] - t.dur[a]);
+  return (t.threads = [...threads.values()]);
+}
+
+// What a slice lies in; -1 where it is in none.
+export function parentsOf(t) {
+  if (t.parents) return t.parents;
+  const parents = new Int32Array(t.start.length).fill(-1);
+  for (const slices of threadsOf(t)) nestThread(t, slices, parents, null);
   return (t.parents = parents);
 }
 
@@ -312,7 +310,9 @@ export function sliceTree(t, options) {
     return tree.finish();
   }
   const node = new Int32Array(t.start.length),
-    self = new Float64Array(t.start.length);
+    self = new Float64Array(t.start.length),
+    nests = t.label_kinds.map((k) => nesting.has(t.kinds[k]));
+  for (const slices of threadsOf(t)) nestThread(t, slices, parents, self, from, to);
   for (const i of t.order) {
     const track = trackOf(i);
     if (!measured(track, "host") || (wanted >= 0 && track !== wanted)) continue;
@@ -321,14 +321,13 @@ export function sliceTree(t, options) {
       above = parent >= 0 ? node[parent] : 0;
     if (ns === 0 && (t.start[i] < from || t.start[i] >= to)) continue;
     const around = above || tree.child(0, first + track);
-    self[i] += ns;
-    if (parent >= 0) self[parent] -= ns;
+    if (!nests[t.label[i]]) self[i] = ns;
     if (isShown[t.label[i]]) {
       node[i] = tree.child(around, of[t.label[i]]);
       tree.count(node[i], i, t.dur[i]);
     } else node[i] = around;
   }
-  for (let i = 0; i < self.length; i++) if (self[i] > 0 && isOfKind[t.label[i]]) tree.self[node[i]] += self[i];
+  for (let i = 0; i < self.length; i++) if (node[i] && self[i] > 0 && isOfKind[t.label[i]]) tree.self[node[i]] += self[i];
   return tree.finish();
 }
 

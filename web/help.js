@@ -4,7 +4,9 @@
 import { clean, el } from "./dom.js";
 import { theReport, theWords } from "./rows.js";
 
-let helpTip;
+const settlingMs = 300; // what is touched or focused may still be scrolled into sight
+let helpTip,
+  helpSince = 0;
 
 function showHelp(node) {
   const text = node?.getAttribute("title");
@@ -13,6 +15,7 @@ function showHelp(node) {
   const box = node.getBoundingClientRect();
   helpTip.textContent = clean(text, 600);
   helpTip.hidden = false;
+  helpSince = performance.now();
   helpTip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - helpTip.offsetWidth - 8))}px`;
   helpTip.style.top = `${box.bottom + 6 + helpTip.offsetHeight > innerHeight ? Math.max(8, box.top - helpTip.offsetHeight - 6) : box.bottom + 6}px`;
   if (node.matches("button, a, [tabindex]")) node.setAttribute("aria-describedby", "help");
@@ -34,7 +37,7 @@ export function explain() {
     if (event.pointerType === "touch") showHelp(event.target.closest?.("th [title], th[title], dt[title], .badge, nav [title], td[title]"));
   });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideHelp());
-  addEventListener("scroll", hideHelp, { passive: true });
+  addEventListener("scroll", () => performance.now() - helpSince > settlingMs && hideHelp(), { passive: true });
 }
 
 const nothingIn = {

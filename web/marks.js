@@ -47,5 +47,5 @@ export function markBox(box) {
 // A name of a kernel: the short one, where there is one, with the whole behind it; it leads to `href`.
 export function nameLink(row, href) {
   const text = row.short_name || row.name;
-  return el("a", { href, title: clean(row.name), "aria-label": text === row.name ? null : clean(row.name, 300) }, text);
+  return el("a", { href, title: clean(row.name) }, text);
 }

@@ -119,9 +119,10 @@ function steps(rank) {
 
 function operators(rank) {
   const pairs = new Map();
+  const shorts = new Map(table(rank, "kernels").rows.map((k) => [k.name, k.short_name]));
   for (const row of table(rank, "op-kernels").rows) {
     if (!pairs.has(row.operator)) pairs.set(row.operator, []);
-    pairs.get(row.operator).push(row);
+    pairs.get(row.operator).push({ ...row, short_name: shorts.get(row.name) });
   }
   const toTimeline = (row) => nameLink(row, timelineLink(rank, { find: row.name }));
   return [

@@ -26,7 +26,7 @@ test("each section says whether it is of the rank that is chosen or of the whole
         await visit(tab, id);
         if (id === "timeline") continue; // its address and its tracks say it
         const words = await tab.textContent(`#${id} > .scope`);
-        if (["steps", "operators", "kernels", "memory", "communication", "copies", "host"].includes(id)) assert.equal(words, labels[rank], id);
+        if (["steps", "operators", "flame", "modules", "kernels", "memory", "communication", "copies", "host"].includes(id)) assert.equal(words, labels[rank], id);
         else if (["overview", "findings", "ranks"].includes(id)) assert.match(words, /^whole job/, id);
         else assert.ok(words.startsWith(labels[shown]), `${id}: ${words}`);
         if (["overview", "findings"].includes(id)) {
