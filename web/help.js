@@ -4,7 +4,7 @@
 import { clean, el } from "./dom.js";
 import { theReport, theWords } from "./rows.js";
 
-const settlingMs = 300; // what is touched or focused may still be scrolled into sight
+const settlingMs = 300;
 let helpTip,
   helpSince = 0;
 
@@ -28,16 +28,18 @@ function hideHelp() {
 }
 
 export function explain() {
+  // a touch is followed by the focus that it moves and the scrolling that it causes
+  const leave = () => performance.now() - helpSince > settlingMs && hideHelp();
   document.addEventListener("focusin", (event) => {
-    hideHelp();
+    leave();
     if (event.target.matches(":focus-visible")) showHelp(event.target.closest("[title]"));
   });
-  document.addEventListener("focusout", hideHelp);
+  document.addEventListener("focusout", leave);
   document.addEventListener("pointerup", (event) => {
     if (event.pointerType === "touch") showHelp(event.target.closest?.("th [title], th[title], dt[title], .badge, nav [title], td[title]"));
   });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideHelp());
-  addEventListener("scroll", () => performance.now() - helpSince > settlingMs && hideHelp(), { passive: true });
+  addEventListener("scroll", leave, { passive: true });
 }
 
 const nothingIn = {

@@ -624,7 +624,7 @@ test("letters work without the focus on the canvas; the wheel moves the page whe
       assert.equal(await tab.inputValue("#timeline input[type=search]"), "w", "what is typed is text");
       const { box } = await placer(tab);
       assert.ok(subject.layout.height + web.rulerHeight + 20 <= box.height + 1, "all tracks fit");
-      assert.equal(await tab.$eval("canvas.timeline", (c) => c.style.touchAction), "pan-y");
+      assert.equal(await tab.$eval("canvas.timeline", (c) => getComputedStyle(c).touchAction), "pan-y");
       await tab.evaluate(() => (document.body.style.paddingBottom = "2000px"));
       await tab.mouse.move(box.x + 300, box.y + 100);
       await tab.mouse.wheel(0, 120);

@@ -95,12 +95,18 @@ static void write_name(hu_out *out, hu_str text)
         hu_out_text(out, "…");
 }
 
-/* Row `at` of the table that the script draws. */
-static void write_link(hu_page *p, const char *section, size_t at, hu_str text)
+/* Row `at` of the table that the script draws; a name with a short form is behind that. */
+static void write_link(hu_page *p, const char *section, size_t at, const hu_cell *cell)
 {
-    hu_out_printf(p->out, "<a href=\"#%s\" data-to=\"/%s?r=%zu&amp;row=%zu\">", section, section, p->r->job->verdict.rank,
+    hu_out_printf(p->out, "<a href=\"#%s\" data-to=\"/%s?r=%zu&amp;row=%zu\"", section, section, p->r->job->verdict.rank,
                   at);
-    write_name(p->out, text);
+    if (cell->brief.n) {
+        hu_out_text(p->out, " title=\"");
+        write_name(p->out, cell->text);
+        hu_out_text(p->out, "\"");
+    }
+    hu_out_text(p->out, ">");
+    write_name(p->out, cell->brief.n ? cell->brief : cell->text);
     hu_out_text(p->out, "</a>");
 }
 
@@ -114,7 +120,7 @@ static void write_row(hu_page *p, const layout *l, size_t row, size_t at)
         c->get(p->rank, row, &cell);
         hu_out_text(p->out, c->type == HU_CELL_TEXT ? "<td class=\"t\">" : "<td>");
         if (c->type == HU_CELL_TEXT && k == 0 && l->section)
-            write_link(p, l->section, at, cell.text);
+            write_link(p, l->section, at, &cell);
         else if (c->type == HU_CELL_TEXT)
             write_name(p->out, cell.text);
         else
