@@ -122,8 +122,8 @@ static void lines_in_names(void **state)
 }
 
 /*
- * Thread: a 0..10 holds b 2..10.5 us, which ends half a microsecond late and is cut; c 8..20 crosses both and goes to the
- * second lane with d 12..13, which lies in it.  Stream: k 1..11; p 11..11 and m 11..13 follow; o 6..7 runs at the same time as k.
+ * Thread: c 8..20, the longest, holds d 12..13; a 0..10 crosses it and goes to the second lane with b 2..10.5 us, which
+ * lies in a, ends half a microsecond late and is cut.  Stream: k 1..11; p 11..11 and m 11..13 follow; o 6..7 runs at the same time as k.
  */
 static void lanes_of_a_small_trace(void **state)
 {
@@ -140,12 +140,13 @@ static void lanes_of_a_small_trace(void **state)
     (void)state;
     assert_int_equal(hu_lanes_build(&part, arena, &lanes, &err), 0);
     assert_int_equal(lanes.n, 4);
-    assert_int_equal(lanes.at[0].n, 2); /* a, b */
-    assert_int_equal(lanes.at[0].at[1].end_ns, 10000);
+    assert_int_equal(lanes.at[0].n, 2); /* c, d */
+    assert_int_equal(lanes.at[0].at[0].start_ns, 8000);
+    assert_int_equal(lanes.at[0].at[1].end_ns, 13000);
     assert_int_equal(lanes.at[0].at[1].below, 0);
-    assert_int_equal(lanes.at[1].n, 2); /* c, d */
+    assert_int_equal(lanes.at[1].n, 2); /* a, b */
     assert_int_equal(lanes.at[1].number, 1);
-    assert_int_equal(lanes.at[1].at[0].below, HU_NONE);
+    assert_int_equal(lanes.at[1].at[1].end_ns, 10000);
     assert_int_equal(lanes.at[1].at[1].below, 0);
     assert_int_equal(lanes.at[2].n, 3); /* k, p, m */
     for (size_t i = 0; i < 3; i++)
