@@ -132,7 +132,7 @@ export class Timeline {
       room = Math.max(300, innerHeight - top - 16);
     this.canvas.style.height = `${Math.max(160, Math.min(wanted, room))}px`;
     this.allFit = wanted <= room;
-    this.canvas.classList.toggle("all-fit", this.allFit); // then a finger moves the page
+    this.canvas.toggleAttribute("data-all-fit", this.allFit); // then a finger moves the page
     this.redraw();
   }
 

@@ -53,7 +53,8 @@ static const pair products[] = {
 
 static const pair collectives[] = {
     {"AllReduce", "all-reduce"}, {"AllGather", "all-gather"}, {"ReduceScatter", "reduce-scatter"},
-    {"Broadcast", "broadcast"}, {"Reduce", "reduce"}, {"SendRecv", "send/receive"}, {"AllToAll", "all-to-all"}, {"AllToAllPivot", "all-to-all pivot"},
+    {"Broadcast", "broadcast"}, {"Reduce", "reduce"}, {"SendRecv", "send/receive"}, {"AllToAll", "all-to-all"},
+    {"AllToAllPivot", "all-to-all pivot"},
     {"RING", "ring"}, {"TREE", "tree"}, {"COLLNET", "collnet"}, {"DIRECT", "direct"}, {"CHAIN", "chain"}, {"NVLS", "nvls"},
     {"PAT", "pat"}, {"SIMPLE", "simple"}, {"LL", "LL"}, {"LL128", "LL128"}, {"Generic", "generic"}, {"Prod", "prod"},
     {"Max", "max"}, {"Min", "min"}, {"MinMax", "minmax"}, {"PreMulSum", "premulsum"}, {"SumPostDiv", "sumpostdiv"},
@@ -62,7 +63,8 @@ static const pair collectives[] = {
 static const pair operations[] = {
     {"plus", "add"}, {"minus", "sub"}, {"multiplies", "mul"}, {"divides", "div"}, {"FusedAdamMathFunctor", "Adam"},
     {"AdamFunctor", "Adam"}, {"AdamFunctorMaster", "Adam"}, {"AdamCapturableFunctor", "Adam"},
-    {"FusedSgdMathFunctor", "SGD"}, {"SGDFunctor", "SGD"}, {"FusedAdagradMathFunctor", "Adagrad"}, {"LAMBStage1Functor", "LAMB stage 1"},
+    {"FusedSgdMathFunctor", "SGD"}, {"SGDFunctor", "SGD"},
+    {"FusedAdagradMathFunctor", "Adagrad"}, {"LAMBStage1Functor", "LAMB stage 1"},
     {"LAMBStage2Functor", "LAMB stage 2"}, {"copy_device_to_device", "copy"}, {"LpNormFunctor", "norm"},
     {"L2NormFunctor", "l2 norm"}, {"GeluCUDAKernelImpl", "gelu"}, {"GeluBackwardCUDAKernelImpl", "gelu bwd"},
     {"NormTwoOps", "l2 norm"}, {"NormOneOps", "l1 norm"}, {"WelfordOps", "variance"}, {"direct_copy_kernel_cuda", "copy"},

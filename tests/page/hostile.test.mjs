@@ -120,7 +120,7 @@ const foreign = (tab) =>
       .length,
     metas: document.querySelectorAll("meta").length,
     handlers: [...document.querySelectorAll("*")].filter((e) =>
-      [...e.attributes].some((a) => /^on|^style$/.test(a.name) && !(a.name === "style" && e.matches(".tip, .help"))),
+      [...e.attributes].some((a) => /^on|^style$/.test(a.name) && !(a.name === "style" && e.matches(".tip, .help, canvas.timeline"))),
     ).length,
     links: [...document.querySelectorAll("a")]
       .filter((a) => !/^#/.test(a.getAttribute("href")))

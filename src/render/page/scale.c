@@ -22,11 +22,9 @@ static void write_head(const hu_scale_report *r, hu_out *out)
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>scaling · holdup</title>\n<style>");
     hu_out_text(out, hu_page_style);
-    hu_out_text(
-        out,
-        "</style>\n</head>\n<body>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
-        "<h1>Where scaling efficiency is lost</h1>"
-        "</header>\n<main>\n<p class=\"verdict\">");
+    hu_out_text(out, "</style>\n</head>\n<body>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
+                     "<h1>Where scaling efficiency is lost</h1>"
+                     "</header>\n<main>\n<p class=\"verdict\">");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "</p>\n");
     hu_page_unread(out, &r->unread, &r->partial, r->n_read);

@@ -55,7 +55,7 @@ static bool is_shown(const hu_column *c, const hu_rank *rank)
     return c->head && (!c->shown || c->shown(rank));
 }
 
-/* Which columns are drawn, in their order: names stand last in a text, where they take what is left, and first on the page. */
+/* Which columns are drawn, in their order: names stand last in a text, where they take what is left, and first here. */
 typedef struct {
     const hu_table *table;
     const char     *section; /* that names lead to; NULL: nowhere */
