@@ -152,7 +152,10 @@ class Short(unittest.TestCase):
 
     def test_every_report_tells_its_kernels_apart(self) -> None:
         compared = 0
-        for path in OWN + ([] if SANITIZED else sorted(real_traces(), key=lambda p: p.stat().st_size)[:30]):
+        real = sorted(real_traces(), key=lambda p: p.stat().st_size)[: 8 if SANITIZED else 30]
+        if not real:
+            self.skipTest("no traces with kernels")
+        for path in OWN + real:
             for rank in report(path)["ranks"]:
                 names = [k["short_name"] for k in rank["kernels"]]
                 self.assertEqual(len(set(names)), len(names), path)
