@@ -108,7 +108,7 @@ class Jobs(unittest.TestCase):
     def test_the_text_names_the_kernel(self) -> None:
         _, answer = self.answer("busy")
         text = recorder.holdup("report", "--quiet", answer.traces[0]).stdout
-        self.assertTrue(re.search("ampere_bf16_s16816gemm", text), text[:2000])
+        self.assertTrue(re.search("gemm bf16", text), text[:2000])
 
 
 if __name__ == "__main__":

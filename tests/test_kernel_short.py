@@ -91,6 +91,7 @@ NAMES = {
     f"void {AT}reduce_kernel<128, 4, {AT}ReduceOp<c10::BFloat16, {AT}MeanOps<c10::BFloat16, float, float>, unsigned int> >(x)":
         "reduce mean bf16",
     f"void {AT}reduce_kernel<512, 1, {AT}ReduceOp<int, {AT}ArgMaxOps<int>, unsigned int, long, 4> >(x)": "reduce arg max i32",
+    "cudnn::bn_fw_inf_1C11_kernel_NCHW<__half, float, true, 1>(float)": "batch norm fw inference 1c11 nchw f16",
     f"void {ANON}softmax_warp_forward<c10::Half, c10::Half, float, 10, false, false>(x)": "softmax warp fwd f16",
     f"void {ANON}softmax_warp_backward<float, float, float, 10, false, false>(x)": "softmax warp bwd f32",
     f"void {ANON}vectorized_layer_norm_kernel<c10::BFloat16, float>(int)": "vectorized layer norm bf16",

@@ -408,6 +408,10 @@ static void say_identifier(line *l, hu_str id)
                 say(l, "bwd");
             else if (n == 3 && memcmp(word, "max", 3) == 0 && hu_str_ends((hu_str){l->p, l->n}, HU_STR("soft")))
                 put(l, (hu_str){word, n});
+            else if (n == 3 && memcmp(word, "nan", 3) == 0) /* alone it would read as a number */
+                put(l, (hu_str){word, n});
+            else if (n == 3 && memcmp(word, "inf", 3) == 0) /* bn_fw_inf */
+                say(l, "inference");
             else
                 say_str(l, (hu_str){word, n});
         }

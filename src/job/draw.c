@@ -17,9 +17,8 @@ uint64_t hu_pictures_of(const hu_findings *f)
     return rules;
 }
 
-/* A rank's own replay draws its step after a fix: of several ranks only where that is what the job would gain. */
-static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation *s, hu_arena *scratch, hu_scenario *out,
-                           hu_error *err)
+/* What a rank's own replay draws and proves: of several ranks only what the job would gain, whoever has replayed it. */
+static hu_findings findings_drawn(const hu_filling *w, const hu_rank *r)
 {
     hu_findings mine = *r->findings;
 
@@ -27,7 +26,7 @@ static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation 
     for (size_t i = 0; i < r->findings->n; i++)
         if (w->inputs->n == 1 || w->pictures >> r->findings->at[i].rule & 1)
             mine.at[mine.n++] = r->findings->at[i];
-    return hu_scenarios_build(s, &mine, scratch, out, err);
+    return mine;
 }
 
 void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_simulation *simulation)
@@ -44,8 +43,10 @@ void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_sim
 
     r->timeline_arena = scratch ? hu_arena_new() : NULL;
     if (r->timeline_arena && simulation && r->findings && r->findings->is_replayed) {
-        n = build_scenarios(w, r, simulation, scratch, scenarios, &err);
-        n_proofs = hu_proofs_build(simulation, r->findings, scratch, proofs, &err);
+        const hu_findings mine = findings_drawn(w, r);
+
+        n = hu_scenarios_build(simulation, &mine, scratch, scenarios, &err);
+        n_proofs = hu_proofs_build(simulation, &mine, scratch, proofs, &err);
     }
     how.n_scenarios = n > 0 ? (size_t)n : 0;
     how.n_proofs = n_proofs > 0 ? (size_t)n_proofs : 0;
