@@ -233,7 +233,7 @@ export class FlameChart {
     this.show(node);
   }
 
-  // The next box of its row, or of a row beside it.
+  // The box that is `by` places to the right in its row; at the end of the row the same one.
   beside(node, by) {
     const row = this.byRow[this.boxes.row[this.at.get(node)]],
       i = row.indexOf(this.at.get(node)) + by;

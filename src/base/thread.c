@@ -85,3 +85,26 @@ void hu_thread_each(size_t n, int threads, void (*job)(void *context, size_t i),
     for (int i = 0; i < count; i++)
         pthread_join(started[i], NULL);
 }
+
+typedef struct {
+    atomic_size_t next;
+    size_t        n;
+    void (*job)(void *context, size_t worker, size_t i);
+    void *context;
+} dealing;
+
+static void deal(void *context, size_t worker)
+{
+    dealing *d = context;
+    size_t   i;
+
+    while ((i = atomic_fetch_add(&d->next, 1)) < d->n)
+        d->job(d->context, worker, i);
+}
+
+void hu_thread_deal(size_t workers, size_t n, void (*job)(void *context, size_t worker, size_t i), void *context)
+{
+    dealing d = {.n = n, .job = job, .context = context};
+
+    hu_thread_each(workers, n > 1 ? (int)workers : 1, deal, &d);
+}

@@ -22,4 +22,7 @@ int hu_thread_count_in(const char *root);
  */
 void hu_thread_each(size_t n, int threads, void (*job)(void *context, size_t i), void *context);
 
+/* The same on `workers` threads, each with something of its own: no worker has two jobs at a time. */
+void hu_thread_deal(size_t workers, size_t n, void (*job)(void *context, size_t worker, size_t i), void *context);
+
 #endif

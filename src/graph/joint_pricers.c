@@ -3,7 +3,6 @@
 #include "graph/joint_pricers.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 #include "base/thread.h"
 
@@ -31,27 +30,23 @@ hu_joint_pricers *hu_joint_pricers_new(hu_joint_pricer *first, int threads, hu_a
 
 typedef struct {
     hu_joint_pricers *p;
-    atomic_size_t     next;
-    size_t            n;
     void (*job)(void *, hu_joint_pricer *, size_t);
     void *context;
-} drawing;
+} work;
 
-static void draw(void *context, size_t k)
+static void price(void *context, size_t worker, size_t i)
 {
-    drawing *d = context;
-    size_t   i;
+    const work *w = context;
 
-    while ((i = atomic_fetch_add(&d->next, 1)) < d->n)
-        d->job(d->context, d->p->at[k], i);
+    w->job(w->context, w->p->at[worker], i);
 }
 
 void hu_joint_pricers_each(hu_joint_pricers *p, size_t n, void (*job)(void *context, hu_joint_pricer *pricer, size_t i),
                            void *context)
 {
-    drawing d = {.p = p, .n = n, .job = job, .context = context};
+    work w = {.p = p, .job = job, .context = context};
 
-    hu_thread_each(p->n, n > 1 ? (int)p->n : 1, draw, &d);
+    hu_thread_deal(p->n, n, price, &w);
 }
 
 double hu_joint_pricers_step_ns(const hu_joint_pricers *p)

@@ -5,8 +5,6 @@
  */
 #include "graph/pricers.h"
 
-#include <stdatomic.h>
-
 #include "base/thread.h"
 
 enum { MOST_PRICERS = 16 };
@@ -52,27 +50,23 @@ bool hu_pricers_lacked(const hu_pricers *p)
 }
 
 typedef struct {
-    hu_pricers   *p;
-    atomic_size_t next;
-    size_t        n;
+    hu_pricers *p;
     void (*job)(void *, hu_pricer *, size_t);
     void *context;
-} drawing;
+} work;
 
-static void draw(void *context, size_t k)
+static void price(void *context, size_t worker, size_t i)
 {
-    drawing *d = context;
-    size_t   i;
+    const work *w = context;
 
-    while ((i = atomic_fetch_add(&d->next, 1)) < d->n)
-        d->job(d->context, d->p->at[k], i);
+    w->job(w->context, w->p->at[worker], i);
 }
 
 void hu_pricers_each(hu_pricers *p, size_t n, void (*job)(void *context, hu_pricer *pricer, size_t i), void *context)
 {
-    drawing d = {.p = p, .n = n, .job = job, .context = context};
+    work w = {.p = p, .job = job, .context = context};
 
-    hu_thread_each(p->n, n > 1 ? (int)p->n : 1, draw, &d);
+    hu_thread_deal(p->n, n, price, &w);
     for (size_t k = 1; k < p->n; k++)
         hu_pricer_learn(p->at[0], p->at[k]);
 }
