@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * spare.c - a short list under a lock: an arena asks for a map a few dozen times in the life of a rank. */
+ * spare.c - a short list under a lock: an arena asks for a map a few dozen times in the life of a rank.
+ *
+ * The one list of a process, as page maps are the process's own: an arena that ends on one thread serves another one's.
+ */
 #include "base/spare.h"
 
 #include <malloc.h>
