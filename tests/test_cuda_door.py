@@ -356,6 +356,10 @@ class Faults(Case):
                 self.folder = self.folder / fault
                 self.unharmed(0, r"(?i)\b(GPU|CUDA|CUPTI)\b", STANDIN_FAULT=fault)
 
+    def test_refused_while_another_thread_asks(self) -> None:
+        """The program's thread and the recorder's both switch recording on; one is refused while the other waits for it."""
+        self.unharmed(0, "(?i)permission", STANDIN_FAULT=f"{self.enabling}:10=35", STANDIN_SLOW_FAULT="20")
+
     def test_refusals_that_leave_the_kernels(self) -> None:
         for fault in ("cuptiActivityEnable:38=21", "cuptiActivityEnable:36=21", "cuptiActivityEnable:17=999",
                       "cuptiActivityEnable:4=7",

@@ -119,6 +119,7 @@ class Faults(Second):
     """What it refuses."""
     unharmed = door.Faults.unharmed
     test_drops_are_counted = door.Faults.test_drops_are_counted
+    test_refused_while_another_thread_asks = door.Faults.test_refused_while_another_thread_asks
     test_kernels_without_times = door.Faults.test_kernels_without_times
     test_late_and_unordered = door.Faults.test_late_and_unordered
     test_strange_records = door.Faults.test_strange_records

@@ -23,7 +23,7 @@
 
 enum { MOST_REFUSED = 40, PATIENCE_SECONDS = 2 };
 
-const hu_cupti_back_end *hu_the_back_end;
+static const hu_cupti_back_end *attached; /* NULL: not, or no more */
 
 static uint32_t called_in;   /* pid: libcuda has called us there */
 static uint32_t attached_in; /* pid */
@@ -50,9 +50,14 @@ void hu_cuda_fail(hu_cuda_state state, int code, const char *what)
     __atomic_store_n(&facts->state, state, __ATOMIC_RELEASE);
 }
 
-bool hu_cuda_is_ours(void)
+const hu_cupti_back_end *hu_cuda_back_end(void)
 {
-    return attached_in && attached_in == hu_sys_pid();
+    return attached_in && attached_in == hu_sys_pid() ? __atomic_load_n(&attached, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static void use(const hu_cupti_back_end *back_end)
+{
+    __atomic_store_n(&attached, back_end, __ATOMIC_RELEASE);
 }
 
 static void fail_by_code(int code)
@@ -101,16 +106,18 @@ static void note_yield(bool yields)
 
 void hu_cuda_switch(void)
 {
-    int  code;
-    bool is_on;
+    const hu_cupti_back_end *back_end;
+    int                      code;
+    bool                     is_on;
 
-    if (!hu_the_back_end || !hu_cuda_is_ours() || !hu_lock(&switching))
+    if (!hu_cuda_back_end() || !hu_lock(&switching))
         return;
+    back_end = hu_cuda_back_end(); /* whom we waited for may have been refused, and left */
     is_on = is_to_be_on();
-    if (is_on != is_recording) {
+    if (back_end && is_on != is_recording) {
         if (is_on && yields_since)
-            hu_the_back_end->flush(true); /* what is in CUPTI's open buffers is not ours, and goes to whoever gave them */
-        code = hu_the_back_end->record(is_on);
+            back_end->flush(true); /* what is in CUPTI's open buffers is not ours, and goes to whoever gave them */
+        code = back_end->record(is_on);
         if (code == HU_CUPTI_OK) {
             is_recording = is_on;
             if (is_on)
@@ -118,7 +125,7 @@ void hu_cuda_switch(void)
         } else if (is_on) {
             fail_by_code(code);
             if (code != HU_CUPTI_NOT_INITIALIZED || ++n_refused == MOST_REFUSED)
-                hu_the_back_end = NULL; /* it would say no again */
+                use(NULL); /* it would say no again */
         }
     }
     note_yield(hu_gate_open(HU_DOOR_CUDA) && hu_cuda_is_other_recording());
@@ -138,13 +145,18 @@ void hu_cuda_yield(void)
 
 void hu_cuda_leave(const char *why)
 {
-    if (!hu_the_back_end || !hu_cuda_is_ours())
+    bool has_lock;
+
+    if (!hu_cuda_back_end())
         return;
     hu_thread.inside++;
     hu_cuda_flush(true);
     hu_cuda_thread_end(); /* what it has is decoded by CUPTI's functions */
-    hu_the_back_end = NULL;
+    has_lock = hu_lock(&switching); /* a thread of the program may be switching; one that hangs is not waited for */
+    use(NULL);
     is_recording = false;
+    if (has_lock)
+        hu_unlock(&switching);
     hu_cuda_fail(HU_CUDA_TAKEN, 0, why);
     hu_thread.inside--;
 }
@@ -152,7 +164,7 @@ void hu_cuda_leave(const char *why)
 /* What the step or range launches first is to be seen, so it waits until CUPTI is on; off may come a little later. */
 void hu_cuda_look(bool opens)
 {
-    if (!hu_the_back_end || !hu_cuda_is_ours())
+    if (!hu_cuda_back_end())
         return;
     __atomic_store_n(&closed_at, opens ? 0 : hu_ticks(), __ATOMIC_RELAXED);
     if (opens && !hu_thread.is_taking && !hu_thread.is_choosing) {
@@ -166,9 +178,9 @@ void hu_cuda_look(bool opens)
 
 void hu_cuda_flush(bool is_whole)
 {
-    const hu_cupti_back_end *back_end = hu_the_back_end;
+    const hu_cupti_back_end *back_end = hu_cuda_back_end();
 
-    if (back_end && hu_cuda_is_ours())
+    if (back_end)
         back_end->flush(is_whole);
 }
 
@@ -190,7 +202,7 @@ void hu_cuda_profiler(bool starts)
 /* The thread asks CUPTI, not this one: _exit may be called in a signal handler, inside of CUPTI. */
 static void end(void)
 {
-    if (!hu_the_back_end || !hu_cuda_is_ours())
+    if (!hu_cuda_back_end())
         return;
     note_yield(false);
     hu_cuda_thread_end();
@@ -211,7 +223,7 @@ void hu_cuda_forked(void)
     hu_cuda_thread_forked();
     switching = 0;
     is_recording = is_inside_range = false;
-    hu_the_back_end = NULL;
+    use(NULL);
     yields_since = closed_at = 0;
 }
 
@@ -256,9 +268,9 @@ void hu_cuda_attach(void)
     hu_process_entered(HU_DOOR_CUDA);
     hu_cuda_fail(HU_CUDA_READY, 0, "");
     attached_in = hu_sys_pid();
-    hu_the_back_end = back_end;
+    use(back_end);
     if (!hu_cuda_thread_start()) {
-        hu_the_back_end = NULL;
+        use(NULL);
         hu_cuda_fail(HU_CUDA_FAILED, 0, "pthread_create");
         return;
     }

@@ -163,11 +163,11 @@ void           hu_cuda_attach(void); /* once the library is there: attaches, sta
 void           hu_cuda_switch(void); /* records exactly while the gate is open and nobody else does */
 void           hu_cuda_flush(bool is_whole);
 void           hu_cuda_profiler(bool starts);  /* the program called cudaProfilerStart or Stop */
-bool           hu_cuda_is_ours(void);          /* the process that attached, not a child of its */
 void           hu_cuda_yield(void);            /* another one begins to record */
 void           hu_cuda_leave(const char *why); /* ... or takes CUPTI from us, by that call: for good */
 
-extern const hu_cupti_back_end *hu_the_back_end; /* NULL: not attached */
+/* Of this process.  NULL: not attached, or no more: another thread may leave at any time, so ask once and keep the answer. */
+const hu_cupti_back_end *hu_cuda_back_end(void);
 
 /* cuda_find.c: opens CUPTI and fills hu_the_cupti.  False: hu_cuda_fail was called. */
 bool  hu_cuda_find(void);

@@ -95,10 +95,12 @@ static void set_enabled(int kind, bool is_on)
 /* Of what we use, not all can be shared with a user of the first interface. */
 static void make_way(const char *function, const void *caller)
 {
-    if (!hu_the_back_end || !hu_the_back_end->make_way || !hu_cuda_is_ours())
+    const hu_cupti_back_end *back_end = hu_cuda_back_end();
+
+    if (!back_end || !back_end->make_way)
         return;
     note_other(caller);
-    hu_the_back_end->make_way(function);
+    back_end->make_way(function);
 }
 
 EXPORT int cuptiSubscribe(void **subscriber, hu_cupti_on_call *callback, void *user);
@@ -111,11 +113,12 @@ int cuptiSubscribe(void **subscriber, hu_cupti_on_call *callback, void *user)
 {
     static void *known;
     int (*real)(void **, hu_cupti_on_call *, void *) = NULL;
-    int rc;
+    const hu_cupti_back_end *back_end = hu_cuda_back_end();
+    int                      rc;
 
     *(void **)&real = find(&known, "cuptiSubscribe");
-    if (hu_the_back_end && hu_cuda_is_ours())
-        (void)hu_the_back_end->release();
+    if (back_end)
+        (void)back_end->release();
     rc = real ? real(subscriber, callback, user) : HU_CUPTI_UNKNOWN;
     if (rc == HU_CUPTI_OK) {
         has_subscribed = true;
@@ -134,7 +137,7 @@ int cuptiActivityRegisterCallbacks(hu_cupti_on_request *request, hu_cupti_on_com
     note_other(__builtin_return_address(0));
     their_request = request;
     their_complete = complete;
-    if (hu_the_back_end && hu_cuda_is_ours() && request && complete)
+    if (hu_cuda_back_end() && request && complete)
         return HU_CUPTI_OK;
     return real ? real(request, complete) : HU_CUPTI_UNKNOWN;
 }

@@ -16,7 +16,7 @@ static uint32_t flush_as; /* 1: the complete buffers, 2: all of them */
 /* There are records, so CUDA is initialised: now it may be asked. */
 static void ask_once(hu_cuda_facts *facts)
 {
-    const hu_cupti_back_end *back_end = hu_the_back_end;
+    const hu_cupti_back_end *back_end = hu_cuda_back_end();
 
     hu_cuda_read_versions(facts);
     if (back_end && facts->n_devices == 0)
@@ -47,7 +47,7 @@ static void decode_all(void)
 static void round_once(bool is_flush)
 {
     const uint32_t           as = __atomic_exchange_n(&flush_as, 0, __ATOMIC_ACQUIRE);
-    const hu_cupti_back_end *back_end = hu_the_back_end;
+    const hu_cupti_back_end *back_end = hu_cuda_back_end();
     hu_cuda_facts           *facts = hu_cuda_get_facts();
 
     hu_cuda_switch();

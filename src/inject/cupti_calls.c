@@ -58,7 +58,7 @@ void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_
     const bool is_driver = domain == HU_CUPTI_OF_DRIVER;
 
     (void)user;
-    if (!call || !hu_cuda_is_ours())
+    if (!call || !hu_cuda_back_end())
         return;
     hu_thread.inside++;
     if (cbid == (is_driver ? DRIVER_START : RUNTIME_START) && call->site == HU_CUPTI_EXITS)

@@ -5,6 +5,7 @@
  * written to STANDIN_LOG as "MISUSE ...", and every record is full of junk except for the fields that are set.
  *
  *     STANDIN_FAULT=cuptiSubscribe=39,cuptiActivityEnable:10=35      what calls answer; ":10" with this first argument only
+ *     STANDIN_SLOW_FAULT=20     ... after so many ms
  *     STANDIN_DROP=7            of each kind of device work, the 7th, 14th ... is dropped and counted
  *     STANDIN_LATE=50           buffers are delivered 50 ms after they are full, or at the next flush but one, the last first
  *     STANDIN_PER_THREAD=1      each thread has a buffer of its own, as is usual from 13.0 on
@@ -284,7 +285,7 @@ static void say(const char *format, ...)
 
 /* read once: records are many */
 static struct {
-    int drop, early, late, per_thread, shuffle, no_time, slots, slow_flush, steal, strange, version;
+    int drop, early, late, per_thread, shuffle, no_time, slots, slow_fault, slow_flush, steal, strange, version;
 } wish;
 
 static int setting(const char *name)
@@ -303,6 +304,7 @@ __attribute__((constructor)) static void read_wishes(void)
     wish.shuffle = setting("STANDIN_SHUFFLE");
     wish.no_time = setting("STANDIN_NO_TIME");
     wish.slots = setting("STANDIN_SLOTS");
+    wish.slow_fault = setting("STANDIN_SLOW_FAULT");
     wish.slow_flush = setting("STANDIN_SLOW_FLUSH");
     wish.steal = setting("STANDIN_STEAL");
     wish.strange = setting("STANDIN_STRANGE");
@@ -1106,6 +1108,7 @@ static CUptiResult ready(const char *call, long argument)
     owner = getpid();
     code = planned(call, argument);
     if (code) {
+        usleep((useconds_t)wish.slow_fault * 1000);
         say("%s %ld -> %d, as planned", call, argument, code);
         return (CUptiResult)code;
     }
