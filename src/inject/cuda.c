@@ -151,7 +151,7 @@ void hu_cuda_leave(const char *why)
         return;
     hu_thread.inside++;
     hu_cuda_flush(true);
-    hu_cuda_thread_end(); /* what it has is decoded by CUPTI's functions */
+    hu_cuda_thread_end();           /* what it has is decoded by CUPTI's functions */
     has_lock = hu_lock(&switching); /* a thread of the program may be switching; one that hangs is not waited for */
     use(NULL);
     is_recording = false;
