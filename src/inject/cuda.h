@@ -166,7 +166,7 @@ void           hu_cuda_profiler(bool starts);  /* the program called cudaProfile
 void           hu_cuda_yield(void);            /* another one begins to record */
 void           hu_cuda_leave(const char *why); /* ... or takes CUPTI from us, by that call: for good */
 
-/* Of this process.  NULL: not attached, or no more: another thread may leave at any time, so ask once and keep the answer. */
+/* Of this process.  NULL: not attached, or no more.  Another thread may leave at any time: ask once and keep the answer. */
 const hu_cupti_back_end *hu_cuda_back_end(void);
 
 /* cuda_find.c: opens CUPTI and fills hu_the_cupti.  False: hu_cuda_fail was called. */
