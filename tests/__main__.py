@@ -35,6 +35,7 @@ ALONE = ("test_perf", "test_recorded")
 class Result(NamedTuple):
     suite: str
     seconds: float
+    cpu_seconds: float
     ran: int
     failed: int
     skipped: int
@@ -48,25 +49,32 @@ def count(what: str, log: str) -> int:
     return int(found[1]) if found else 0
 
 
+def wait(process: subprocess.Popen[bytes]) -> tuple[int, float, bool]:
+    """Its status, the CPU seconds of it and of all that it waited for, and whether it took too long."""
+    end = time.monotonic() + LIMIT_S
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, used.ru_utime + used.ru_stime, time.monotonic() > end
+        if time.monotonic() > end:
+            os.kill(process.pid, signal.SIGABRT)           # faulthandler writes where it is
+        time.sleep(0.05)
+
+
 def run(suite: str) -> Result:
     start = time.monotonic()
     with tempfile.TemporaryFile() as out:                  # no pipe: what a suite leaves behind might keep it open
         process = subprocess.Popen([sys.executable, "-X", "faulthandler", "-m", "unittest", f"tests.{suite}"], cwd=FOLDER.parent,
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
-        late = ""
-        try:
-            status = process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            late = f"\n{suite} did not end within {LIMIT_S} s\n"
-            process.send_signal(signal.SIGABRT)            # faulthandler writes where it is
-            status = process.wait()
+        status, cpu_seconds, is_late = wait(process)
         out.seek(0)
-        log = out.read().decode(errors="replace") + late
+        log = out.read().decode(errors="replace") + (f"\n{suite} did not end within {LIMIT_S} s\n" if is_late else "")
     ran = re.findall(r"^Ran (\d+) tests? in ", log, re.M)
     failed = count("failures", log) + count("errors", log) + count("unexpected successes", log)
     if status != 0 or not ran:
         failed = max(failed, 1)
-    return Result(suite, time.monotonic() - start, int(ran[-1]) if ran else failed, failed, count("skipped", log), log)
+    return Result(suite, time.monotonic() - start, cpu_seconds, int(ran[-1]) if ran else failed, failed, count("skipped", log), log)
 
 
 def again(first: Result) -> Result:
@@ -97,8 +105,8 @@ def main() -> int:
     for r in results:
         if r.failed:
             print(r.log)
-    slowest = sorted(results, key=lambda r: -r.seconds)[:10]
-    print("  slowest: " + ", ".join(f"{r.suite} {r.seconds:.0f} s" for r in slowest))
+    for title, key in (("slowest", "seconds"), ("most CPU", "cpu_seconds")):
+        print(f"  {title}: " + ", ".join(f"{r.suite} {getattr(r, key):.0f} s" for r in sorted(results, key=lambda r: -getattr(r, key))[:10]))
     ran, failed, skipped = (sum(getattr(r, what) for r in results) for what in ("ran", "failed", "skipped"))
     print(f"{options.title}: {ran - failed - skipped} passed, {failed} failed, {skipped} skipped")
     return failed != 0
