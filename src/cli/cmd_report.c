@@ -15,6 +15,7 @@
 #include "cli/report_flight.h"
 #include "cli/report_ras.h"
 #include "cli/report_kernels.h"
+#include "cli/report_log.h"
 #include "cli/report_sums.h"
 #include "job/sorted.h"
 #include "job/spread.h"
@@ -37,7 +38,7 @@ typedef struct {
     hu_shared   shared;
     hu_with     with;
     bool        merge, to_stderr;
-    const char *html, *sort;
+    const char *html, *sort, *pattern;
     hu_show     show;
     hu_part     part;
     bool        list, full, open;
@@ -137,6 +138,9 @@ static const hu_option rows[] = {
      "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, or an answer of Prometheus; may be "
      "repeated",
      AT(with), .parse = parse_with, .heading = "input"},
+    {"pattern", 0, HU_OPTION_TEXT, "REGEX",
+     "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
+     AT(pattern), .heading = "input"},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", AT(html), .heading = "page",
      .value = HU_VALUE_WRITE},
     {"full", 0, HU_OPTION_FLAG, NULL, "put every slice of every rank into the page (default: up to 2 million slices)",
@@ -500,6 +504,12 @@ static int run(hu_cli_call *call)
         return hu_command_fail(&err);
     if (hu_report_is_sums(&call->inputs))
         return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (hu_report_is_log(&call->inputs, o->pattern))
+        return hu_report_log(&o->shared, &call->inputs, o->pattern, option_of_traces(o), call->arena);
+    if (o->pattern) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pattern is for logs, and not all of these files are text");
+        return hu_command_fail(&err);
+    }
     if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
         hu_inputs_sort(&call->inputs, &o->shared.limits, call->arena, &sorted, &err) < 0)
         return hu_command_fail(&err);
@@ -542,13 +552,15 @@ const hu_command hu_command_report = {
              "A report of Nsight Compute (.ncu-rep) is explained kernel by kernel (docs/formats/ncu.md),\n"
              "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
-             "answer (docs/one-run.md).",
+             "answer (docs/one-run.md).  A log of a training run tells how long its steps take, and\n"
+             "what it cannot tell (docs/formats/step-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
                 "  holdup report run/ --html report.html\n"
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
+                "  holdup report train.log\n"
                 "  holdup report trace.json.gz profile.ncu-rep memory.pickle\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",

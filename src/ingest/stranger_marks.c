@@ -27,9 +27,10 @@ static const struct {
     {{"# nccl-tests version", 20},
      "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
      "those in a job"},
-    {{"NCCL INFO", 9},
-     "a log with lines of NCCL " NO_TRACE
-     "; for a hang, record dumps of the Flight Recorder (TORCH_NCCL_TRACE_BUFFER_SIZE=2000)"},
+    {{"NCCL INFO", 9}, "a log with lines of NCCL, which has no timeline; `holdup report FILE` tells what it says"},
+    {{"elapsed time per iteration", 26},
+     "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
+    {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
     {{"<nvidia_smi_log>", 16}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
     {{"==NVSMI LOG==", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
     {{"| NVIDIA-SMI ", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_step_log.c - any bytes as a log of a training run, in chunks of any size, to the last answer: no crash, no hang.
+ *
+ * Three properties: chunks do not change what is read, steps are longer than nothing, and no level is negative.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ingest/step_log.h"
+#include "render/step_log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "fuzz_step_log: %s\n", what);
+    abort();
+}
+
+static bool read_log(hu_str bytes, size_t chunk_bytes, hu_arena *arena, hu_step_log *log)
+{
+    const hu_limits limits = {
+        .events = 500, .nesting = 64, .event_bytes = 1 << 20, .string_bytes = 16 << 20, .inflate_ratio = 400};
+    const hu_input_options options = {.limits = limits, .chunk_bytes = chunk_bytes};
+    hu_input              *in = hu_input_open_memory(bytes, "fuzz", &options, NULL);
+    bool                   is_read;
+
+    *log = (hu_step_log){.writer = HU_STR("")};
+    is_read = in && hu_step_log_read(in, NULL, arena, log, NULL) == 0;
+    if (in)
+        hu_input_close(in);
+    return is_read;
+}
+
+static void check(const hu_step_log *log, const hu_log_answer *a)
+{
+    for (size_t i = 0; i < log->steps.n; i++)
+        if (log->steps.at[i].ns < 0 || log->steps.at[i].covers < 1 || log->steps.at[i].iteration < 0)
+            fail("a step that is none");
+    if (a->step.n > log->steps.n || a->n_slow > log->steps.n || (a->has_change && (a->before_ns <= 0 || a->after_ns < 0)))
+        fail("more than there is");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const hu_str  bytes = {(const char *)data, n};
+    hu_arena     *arena = hu_arena_new();
+    hu_step_log   log, again;
+    hu_log_answer answer;
+
+    if (arena && read_log(bytes, 0, arena, &log) && hu_step_log_measure(&log, arena, &answer)) {
+        const hu_log_report r = {.log = &log, .answer = &answer, .top = 9, .width = 80};
+        hu_out             *out = hu_out_open_memory(arena);
+
+        check(&log, &answer);
+        hu_log_text(&r, arena, out);
+        hu_log_json(&r, arena, out);
+        hu_out_abandon(out);
+        if (read_log(bytes, 64, arena, &again) &&
+            (again.steps.n != log.steps.n || again.n_lines != log.n_lines || again.nccl.n_lines != log.nccl.n_lines))
+            fail("chunks change what is read");
+    }
+    hu_arena_free(arena);
+    return 0;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.c - medians, as a log has outliers; a change of level is judged by the noise between neighbours. */
+#include "analyze/step_log.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST_FOR_CHANGE = 20, LEAST_SLOW_FOR_PERIOD = 3 };
+static const double SLOW = 1.5;          /* times the median */
+static const double LEAST_CHANGE = 0.05; /* of the level */
+static const double LEAST_SIGNAL = 8;    /* standard errors */
+static const double OVERLAP = 1.03;      /* parts that are more than this of a step are not one behind the other */
+
+/* steps */
+
+static bool median_of(const hu_step_log *log, size_t member, hu_arena *arena, double *out)
+{
+    int64_t *values = hu_arena_alloc(arena, (log->steps.n + 1) * sizeof *values);
+    size_t   n = 0;
+
+    *out = NAN;
+    if (!values)
+        return false;
+    for (size_t i = 0; i < log->steps.n; i++) {
+        const double v = *(const double *)((const char *)&log->steps.at[i] + member);
+
+        if (isfinite(v) && fabs(v) < 1e12)
+            values[n++] = llround(v * 1e3);
+    }
+    if (n)
+        *out = hu_stats_of(values, n).median / 1e3;
+    return true;
+}
+
+static bool measure_rates(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    double first = NAN;
+
+    if (!median_of(log, offsetof(hu_log_step, batch), arena, &a->batch) ||
+        !median_of(log, offsetof(hu_log_step, samples), arena, &a->samples) ||
+        !median_of(log, offsetof(hu_log_step, tokens), arena, &a->tokens) ||
+        !median_of(log, offsetof(hu_log_step, tflops), arena, &a->tflops))
+        return false;
+    for (size_t i = 0; i < log->steps.n; i++) {
+        const double batch = log->steps.at[i].batch;
+
+        if (isfinite(batch) && isfinite(first) && batch != first)
+            a->batch_varies = true;
+        if (isfinite(batch))
+            first = batch;
+    }
+    if (!isfinite(a->samples) && isfinite(a->batch) && !a->batch_varies && a->step.median > 0)
+        a->samples = a->batch / (a->step.median / 1e9);
+    return true;
+}
+
+/* The first line of a log has the time of compilers, caches and connections. */
+static void measure_warmup(const hu_step_log *log, int64_t *values, hu_log_answer *a)
+{
+    hu_stats rest;
+
+    if (log->steps.n < 3)
+        return;
+    for (size_t i = 1; i < log->steps.n; i++)
+        values[i - 1] = log->steps.at[i].ns;
+    rest = hu_stats_of(values, log->steps.n - 1);
+    a->warmup_ns = log->steps.at[0].ns;
+    a->has_warmup = (double)a->warmup_ns > SLOW * rest.median;
+}
+
+/* What steps take where this one is: the level that it belongs to. */
+static double level_at(const hu_log_answer *a, const hu_log_step *s)
+{
+    return !a->has_change ? a->step.median : s->iteration < a->change_at ? a->before_ns : a->after_ns;
+}
+
+static bool is_slow(const hu_log_answer *a, const hu_log_step *s)
+{
+    return (double)s->ns > SLOW * level_at(a, s);
+}
+
+static void measure_slow(const hu_step_log *log, hu_log_answer *a)
+{
+    int64_t last = -1, least = 0;
+    bool    is_regular = true;
+
+    for (size_t i = a->has_warmup; i < log->steps.n; i++) {
+        const hu_log_step *s = &log->steps.at[i];
+
+        if (!is_slow(a, s))
+            continue;
+        a->n_slow++;
+        a->slow_ns += ((double)s->ns - level_at(a, s)) * (double)s->covers;
+        if (!a->slowest || s->ns > a->slowest->ns)
+            a->slowest = s;
+        if (last >= 0 && s->iteration > last && (!least || s->iteration - last < least))
+            least = s->iteration - last;
+        last = s->iteration;
+    }
+    if (a->n_slow < LEAST_SLOW_FOR_PERIOD || a->n_runs > 1 || least <= a->covers)
+        return;
+    last = -1;
+    for (size_t i = a->has_warmup; i < log->steps.n; i++) {
+        const hu_log_step *s = &log->steps.at[i];
+
+        if (!is_slow(a, s))
+            continue;
+        is_regular &= last < 0 || s->iteration - last == least;
+        last = s->iteration;
+    }
+    a->slow_period = is_regular ? least : 0;
+}
+
+/* The noise of one value: by neighbours, which a change of level leaves alone. */
+static double noise_of(const int64_t *ns, int64_t *room, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        room[i] = llabs(ns[i + 1] - ns[i]);
+    return 1.4826 * hu_stats_of(room, n - 1).median / sqrt(2);
+}
+
+/* The one place where the means before and behind differ most. */
+static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *arena, hu_log_answer *a)
+{
+    const size_t first = a->has_warmup, n = log->steps.n - first;
+    int64_t     *ns = n >= LEAST_FOR_CHANGE ? hu_arena_alloc(arena, n * sizeof *ns) : NULL;
+    double       sum = 0, before = 0, best = 0, noise;
+    size_t       at = 0;
+
+    if (!ns || a->batch_varies || a->n_runs > 1)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const double most = SLOW * a->step.median, v = (double)log->steps.at[first + i].ns;
+
+        ns[i] = llround(v < most ? v : most);
+        sum += (double)ns[i];
+    }
+    noise = fmax(noise_of(ns, room, n), 1e-3 * a->step.median);
+    for (size_t k = 1; k < n; k++) {
+        const double left = (double)k, right = (double)(n - k);
+        double       signal;
+
+        before += (double)ns[k - 1];
+        if (k < n / 10 || n - k < n / 10 || n - k < 5 || k < 5)
+            continue;
+        signal = fabs((sum - before) / right - before / left) / (noise * sqrt(1 / left + 1 / right));
+        if (signal > best) {
+            best = signal;
+            at = k;
+        }
+    }
+    if (best < LEAST_SIGNAL)
+        return;
+    for (size_t i = 0; i < at; i++)
+        room[i] = ns[i];
+    a->before_ns = hu_stats_of(room, at).median;
+    for (size_t i = at; i < n; i++)
+        room[i - at] = ns[i];
+    a->after_ns = hu_stats_of(room, n - at).median;
+    a->change_at = log->steps.at[first + at].iteration;
+    a->has_change = fabs(a->after_ns / a->before_ns - 1) >= LEAST_CHANGE;
+}
+
+/* After a restart, what the run before had reached is computed again. */
+static void measure_restarts(const hu_step_log *log, hu_log_answer *a)
+{
+    int64_t reached = -1;
+
+    for (size_t i = 0; i < log->steps.n; i++) {
+        const hu_log_step *s = &log->steps.at[i];
+
+        if (i && s->run != log->steps.at[i - 1].run)
+            a->n_runs++;
+        if (s->iteration <= reached) {
+            a->n_repeated += s->covers;
+            a->repeated_ns += (double)s->ns * (double)s->covers;
+        } else {
+            reached = s->iteration;
+        }
+    }
+}
+
+static bool measure_steps(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    const size_t n = log->steps.n;
+    int64_t     *values = hu_arena_alloc(arena, (n + 1) * sizeof *values);
+
+    if (!values)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        a->n_steps += log->steps.at[i].covers;
+        a->total_ns += (double)log->steps.at[i].ns * (double)log->steps.at[i].covers;
+        values[i] = log->steps.at[i].covers;
+    }
+    a->covers = n ? llround(hu_stats_of(values, n).median) : 0;
+    measure_warmup(log, values, a);
+    for (size_t i = a->has_warmup; i < n; i++)
+        values[i - a->has_warmup] = log->steps.at[i].ns;
+    a->step = hu_stats_of(values, n - a->has_warmup);
+    measure_restarts(log, a);
+    if (!measure_rates(log, arena, a))
+        return false;
+    if (n) {
+        measure_change(log, values, arena, a);
+        measure_slow(log, a);
+    }
+    return true;
+}
+
+/* parts */
+
+/* Names of Megatron-LM, Megatron-DeepSpeed and DeepSpeed, and where those times lie. */
+static const struct {
+    const char *name;
+    hu_log_role role;
+    const char *inside;
+} known[] = {
+    {"forward-backward", HU_LOG_OTHER, NULL},
+    {"forward", HU_LOG_FORWARD, NULL},
+    {"forward-compute", HU_LOG_FORWARD, NULL},
+    {"fwd", HU_LOG_FORWARD, NULL},
+    {"backward", HU_LOG_BACKWARD, NULL},
+    {"backward-compute", HU_LOG_BACKWARD, NULL},
+    {"bwd", HU_LOG_BACKWARD, NULL},
+    {"backward-backward", HU_LOG_BACKWARD, "backward"},
+    {"bwd_inner", HU_LOG_BACKWARD, "bwd"},
+    {"backward-allreduce", HU_LOG_COMM, "backward"},
+    {"bwd_allreduce", HU_LOG_COMM, "bwd"},
+    {"backward-params-all-reduce", HU_LOG_COMM, NULL},
+    {"backward-layernorm-all-reduce", HU_LOG_COMM, NULL},
+    {"backward-embedding-all-reduce", HU_LOG_COMM, NULL},
+    {"layernorm-grads-all-reduce", HU_LOG_COMM, NULL},
+    {"embedding-grads-all-reduce", HU_LOG_COMM, NULL},
+    {"all-grads-sync", HU_LOG_COMM, NULL},
+    {"grads-all-reduce", HU_LOG_COMM, NULL},
+    {"grads-reduce-scatter", HU_LOG_COMM, NULL},
+    {"params-all-gather", HU_LOG_COMM, NULL},
+    {"forward-recv", HU_LOG_COMM, NULL},
+    {"forward-send", HU_LOG_COMM, NULL},
+    {"backward-recv", HU_LOG_COMM, NULL},
+    {"backward-send", HU_LOG_COMM, NULL},
+    {"forward-send-backward-recv", HU_LOG_COMM, NULL},
+    {"backward-send-forward-recv", HU_LOG_COMM, NULL},
+    {"optimizer", HU_LOG_OPTIMIZER, NULL},
+    {"step", HU_LOG_OPTIMIZER, NULL},
+    {"optimizer_step", HU_LOG_OPTIMIZER, "step"},
+    {"optimizer_gradients", HU_LOG_OPTIMIZER, "step"},
+    {"optimizer_allgather", HU_LOG_COMM, "step"},
+    {"optimizer-copy-to-main-grad", HU_LOG_OPTIMIZER, "optimizer"},
+    {"optimizer-unscale-and-check-inf", HU_LOG_OPTIMIZER, "optimizer"},
+    {"optimizer-clip-main-grad", HU_LOG_OPTIMIZER, "optimizer"},
+    {"optimizer-inner-step", HU_LOG_OPTIMIZER, "optimizer"},
+    {"optimizer-copy-main-to-model-params", HU_LOG_OPTIMIZER, "optimizer"},
+    {"batch-generator", HU_LOG_DATA, "forward"},
+    {"batch generator", HU_LOG_DATA, "forward"},
+    {"data", HU_LOG_DATA, NULL},
+    {"load-checkpoint", HU_LOG_ONCE, NULL},
+    {"save-checkpoint", HU_LOG_ONCE, NULL},
+    {"save checkpoint", HU_LOG_ONCE, NULL},
+    {"load checkpoint", HU_LOG_ONCE, NULL},
+};
+
+static void recognise(const hu_log_part *part, hu_log_share *share)
+{
+    for (size_t i = 0; i < HU_COUNT(known); i++)
+        if (hu_str_equal(part->name, hu_str_of(known[i].name))) {
+            share->role = known[i].role;
+            share->inside = known[i].inside;
+            return;
+        }
+    /* "model-and-optimizer-setup", and what is said once while steps are said often */
+    share->role = hu_str_ends(part->name, HU_STR("-setup")) || hu_str_ends(part->name, HU_STR(" optimizer")) ||
+                          hu_str_ends(part->name, HU_STR("iterators"))
+                      ? HU_LOG_ONCE
+                      : HU_LOG_OTHER;
+}
+
+static bool is_of_step(const hu_log_share *s)
+{
+    return !s->inside && s->role != HU_LOG_ONCE && isfinite(s->share);
+}
+
+/* Parts of the step by length, each with those inside of it behind it; what was said once comes last. */
+static int by_length(const void *a, const void *b)
+{
+    const hu_log_share *x = a, *y = b;
+    const int           once = (x->role == HU_LOG_ONCE) - (y->role == HU_LOG_ONCE);
+
+    return once ? once : (x->stats.median < y->stats.median) - (x->stats.median > y->stats.median);
+}
+
+static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    double sum = 0;
+    bool   has_parts = false;
+
+    for (size_t i = 0; i < log->parts.n; i++) {
+        const hu_log_part *part = &log->parts.at[i];
+        hu_log_share       share = {.name = part->name, .share = NAN};
+        int64_t           *values = hu_arena_alloc(arena, (part->ns.n + 1) * sizeof *values);
+
+        if (!values)
+            return false;
+        memcpy(values, part->ns.at, part->ns.n * sizeof *values);
+        recognise(part, &share);
+        share.stats = hu_stats_of(values, part->ns.n);
+        if (part->ns.n == 1 && log->steps.n > 2 && share.role == HU_LOG_OTHER)
+            share.role = HU_LOG_ONCE;
+        if (share.role != HU_LOG_ONCE && a->step.n && a->step.median > 0)
+            share.share = share.stats.median / a->step.median;
+        if (is_of_step(&share)) {
+            sum += share.stats.median;
+            has_parts = true;
+        }
+        if (!hu_vec_push(arena, &a->parts, share))
+            return false;
+    }
+    if (a->parts.n)
+        qsort(a->parts.at, a->parts.n, sizeof *a->parts.at, by_length);
+    a->rest_ns = !has_parts || sum > OVERLAP * a->step.median ? NAN : fmax(a->step.median - sum, 0);
+    return true;
+}
+
+bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
+{
+    *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN};
+    return measure_steps(log, arena, out) && measure_parts(log, arena, out);
+}

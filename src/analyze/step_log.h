@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.h - what the times of a log say: the typical step, its parts, slow ones, a change, steps computed twice. */
+#ifndef HU_ANALYZE_STEP_LOG_H
+#define HU_ANALYZE_STEP_LOG_H
+
+#include "base/stats.h"
+#include "trace/step_log.h"
+
+typedef enum {
+    HU_LOG_OTHER,
+    HU_LOG_FORWARD,
+    HU_LOG_BACKWARD,
+    HU_LOG_OPTIMIZER,
+    HU_LOG_COMM,
+    HU_LOG_DATA,
+    HU_LOG_ONCE, /* before the first step */
+} hu_log_role;
+
+typedef struct {
+    hu_str      name;
+    hu_log_role role;
+    const char *inside; /* the part that contains it, "forward" …; NULL: it is a part of the step itself */
+    hu_stats    stats;  /* ns */
+    double      share;  /* of the typical step, by medians; NaN: once, or without steps */
+} hu_log_share;
+
+typedef struct {
+    hu_stats step;       /* ns of a step, by lines, without the warm-up */
+    int64_t  n_steps;    /* steps that the lines stand for */
+    int64_t  covers;     /* steps of a line, typically */
+    double   total_ns;   /* of all lines, warm-up included */
+    size_t   n_runs;     /* 1, and one more for each restart */
+    bool     has_warmup; /* the first line took much longer, and is left out */
+    int64_t  warmup_ns;
+
+    size_t             n_slow;  /* lines above SLOW times the median */
+    double             slow_ns; /* what they took above it */
+    const hu_log_step *slowest;
+    int64_t            slow_period; /* steps between them, where they are regular; else 0 */
+
+    bool    has_change; /* a level that stays */
+    int64_t change_at;  /* the iteration from which on it is */
+    double  before_ns, after_ns;
+    bool    batch_varies; /* so times of steps are not compared with each other */
+
+    int64_t n_repeated; /* steps computed again after a restart */
+    double  repeated_ns;
+
+    double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
+
+    HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
+    double rest_ns;             /* of the typical step, in no part; NaN: there are no parts, or they overlap */
+} hu_log_answer;
+
+/* Borrows texts from `log`.  False: no memory. */
+bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out);
+
+#endif

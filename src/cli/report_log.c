@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * report_log.c - a log has times of steps and no timeline, so there is no job to read. */
+#include "cli/report_log.h"
+
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "ingest/step_log.h"
+#include "render/step_log.h"
+
+bool hu_report_is_log(const hu_inputs *inputs, const char *pattern)
+{
+    for (size_t i = 0; i < inputs->n; i++)
+        if (!hu_step_log_is_file(inputs->at[i], pattern != NULL))
+            return false;
+    return inputs->n > 0;
+}
+
+static int compile(const char *pattern, regex_t *out, hu_error *err)
+{
+    char      why[128];
+    const int code = regcomp(out, pattern, REG_EXTENDED);
+
+    if (code != 0) {
+        regerror(code, out, why, sizeof why);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pattern: %s", why);
+    }
+    if (out->re_nsub >= 2)
+        return 0;
+    regfree(out);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--pattern needs two groups, of the step's number and its time: 'step ([0-9]+) took ([0-9.]+) (ms)'");
+}
+
+static int read_one(const char *path, const regex_t *pattern, const hu_limits *limits, hu_arena *arena, hu_step_log *out,
+                    hu_error *err)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_step_log_read(in, pattern, arena, out, err);
+    hu_input_close(in);
+    return rc;
+}
+
+static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_arena *arena, hu_error *err)
+{
+    hu_log_answer       answer;
+    const hu_log_report r = {.log = log,
+                             .answer = &answer,
+                             .top = (size_t)shared->top,
+                             .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
+    hu_out             *out;
+
+    if (!hu_step_log_measure(log, arena, &answer))
+        return hu_fail_memory(err);
+    out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    if (!out)
+        return shared->output ? err->code : hu_fail_memory(err);
+    if (shared->json)
+        hu_log_json(&r, arena, out);
+    else
+        hu_log_text(&r, arena, out);
+    return hu_out_close(out, err);
+}
+
+int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const char *pattern, const char *other, hu_arena *arena)
+{
+    hu_step_log log = {.writer = HU_STR("")};
+    hu_error    err = {0};
+    regex_t     compiled;
+    int         rc = pattern ? compile(pattern, &compiled, &err) : 0;
+    const bool  is_compiled = pattern && rc == 0;
+
+    if (rc == 0 && other)
+        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                     "--%s is not for logs, which have no timeline; they take --pattern, --json, --output and --top", other);
+    for (size_t i = 0; rc == 0 && i < inputs->n; i++)
+        rc = read_one(inputs->at[i], is_compiled ? &compiled : NULL, &shared->limits, arena, &log, &err);
+    if (rc == 0 && pattern && log.steps.n == 0)
+        rc = hu_fail(&err, HU_EFORMAT, inputs->at[0], HU_NO_OFFSET,
+                     "no line fits --pattern; its groups are the step's number, its time and, if you like, s, ms or us");
+    if (rc == 0)
+        rc = write_answer(shared, &log, arena, &err);
+    if (is_compiled)
+        regfree(&compiled);
+    return rc < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
+}

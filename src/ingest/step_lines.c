@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_lines.c - keys and numbers; programs are told apart by keys that only they print. */
+#include "ingest/step_lines.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "base/number.h"
+
+enum { DIGITS = 40 };
+static const double MOST_SECONDS = 1e6; /* of a step; more is no time of one */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Digits with commas between thousands, a point and an exponent; how many bytes it has.  0: none. */
+static size_t number_at(hu_str s, size_t from, double *out)
+{
+    char   digits[DIGITS];
+    size_t n = 0, i = from;
+
+    for (; i < s.n && n + 1 < sizeof digits; i++) {
+        const char c = s.p[i];
+        const bool is_exponent = (c == 'e' || c == 'E') && n && i + 1 < s.n &&
+                                 (isdigit((unsigned char)s.p[i + 1]) || s.p[i + 1] == '-' || s.p[i + 1] == '+');
+        const bool is_sign = (c == '-' || c == '+') && n && (digits[n - 1] == 'e' || digits[n - 1] == 'E');
+        const bool is_thousand = c == ',' && n && i + 3 < s.n && isdigit((unsigned char)s.p[i + 1]) &&
+                                 isdigit((unsigned char)s.p[i + 2]) && isdigit((unsigned char)s.p[i + 3]);
+
+        if (is_thousand)
+            continue;
+        if (!isdigit((unsigned char)c) && c != '.' && !is_exponent && !is_sign)
+            break;
+        digits[n++] = c;
+    }
+    while (n && digits[n - 1] == '.') { /* the end of a sentence */
+        n--;
+        i--;
+    }
+    return n && isdigit((unsigned char)digits[0]) && hu_parse_f64((hu_str){digits, n}, out) && isfinite(*out) ? i - from : 0;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Where a key (in lower case) stands as a word of its own from `from` on, and *end behind it.  False: nowhere. */
+static bool find_word(hu_str line, size_t from, const char *key, size_t *end)
+{
+    const size_t n = strlen(key);
+
+    for (size_t i = from; i + n <= line.n; i++) {
+        size_t k = 0;
+
+        if (i && is_word(line.p[i - 1]) && is_word(key[0]))
+            continue;
+        while (k < n && lower(line.p[i + k]) == key[k])
+            k++;
+        if (k < n || (i + n < line.n && is_word(line.p[i + n]) && is_word(key[n - 1])))
+            continue;
+        *end = i + n;
+        return true;
+    }
+    return false;
+}
+
+static size_t skip(hu_str line, size_t at, const char *what)
+{
+    while (at < line.n && strchr(what, line.p[at]) && line.p[at])
+        at++;
+    return at;
+}
+
+/* The number behind a key, and *at where it begins, *end where it ends. */
+static bool number_behind(hu_str line, const char *key, double *out, size_t *end)
+{
+    size_t from = 0, n;
+
+    while (find_word(line, from, key, &from)) {
+        const size_t at = skip(line, from, " \t:=#");
+
+        n = number_at(line, at, out);
+        if (n) {
+            *end = at + n;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hu_line_number(hu_str line, const char *key, double *out)
+{
+    size_t end;
+
+    return number_behind(line, key, out, &end);
+}
+
+static double number_or_nan(hu_str line, const char *const *keys)
+{
+    double value;
+
+    for (; *keys; keys++)
+        if (hu_line_number(line, *keys, &value))
+            return value;
+    return NAN;
+}
+
+/* A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  NaN: it is none. */
+static double seconds_of(hu_str line, double number, size_t end, double unit)
+{
+    static const struct {
+        const char *word;
+        double      seconds;
+    } units[] = {{"ms", 1e-3}, {"msec", 1e-3}, {"us", 1e-6}, {"s", 1}, {"sec", 1}, {"secs", 1}, {"seconds", 1}, {"min", 60}};
+    size_t at = skip(line, end, " "), n = 0;
+
+    while (at + n < line.n && isalpha((unsigned char)line.p[at + n]))
+        n++;
+    for (size_t i = 0; i < HU_COUNT(units); i++)
+        if (n == strlen(units[i].word) && memcmp(line.p + at, units[i].word, n) == 0)
+            return number * units[i].seconds;
+    return number * unit;
+}
+
+/* Of keys whose name or line says the unit.  NaN: none of them is there, or it is no time of a step. */
+static double find_seconds(hu_str line)
+{
+    static const struct {
+        const char *key;
+        double      unit; /* seconds, where none is behind the number; NaN: then it is no time */
+    } keys[] = {
+        {"elapsed time per iteration (ms)", 1e-3},
+        {"elapsed_time_per_iteration_ms", 1e-3},
+        {"elapsed time per iteration (s)", 1},
+        {"iter time (s)", 1},
+        {"iter time (ms)", 1e-3},
+        {"step time (s)", 1},
+        {"step time (ms)", 1e-3},
+        {"step_time_ms", 1e-3},
+        {"iter_time_ms", 1e-3},
+        {"time_ms", 1e-3},
+        {"step_time_s", 1},
+        {"step_time", 1},
+        {"iter_time", 1},
+        {"step time", 1},
+        {"iter time", 1},
+        {"batch_time", 1},
+        {"time", 1},
+        {"dt", NAN},
+        {"step", NAN}, /* "Step 6033.8ms" */
+        {"took", NAN},
+    };
+
+    for (size_t i = 0; i < HU_COUNT(keys); i++) {
+        double number, seconds;
+        size_t from = 0, n;
+
+        while (find_word(line, from, keys[i].key, &from)) {
+            const size_t at = skip(line, from, " \t:=#");
+
+            n = number_at(line, at, &number);
+            if (!n || (at + n < line.n && line.p[at + n] == ':')) /* "time: 00:12:07" */
+                continue;
+            seconds = seconds_of(line, number, at + n, keys[i].unit);
+            if (seconds > 0 && seconds < MOST_SECONDS)
+                return seconds;
+        }
+    }
+    return NAN;
+}
+
+/* A whole number behind "step", "iter" …, or the first of "[ 10/1251]" and "[0][10/5005]".  Negative: none. */
+static int64_t find_iteration(hu_str line)
+{
+    static const char *const keys[] = {"global_step", "iteration", "iter", "step", "steps", "it", "batch"};
+    double                   number;
+
+    for (size_t i = 0; i < HU_COUNT(keys); i++) {
+        size_t from = 0, n;
+
+        while (find_word(line, from, keys[i], &from)) {
+            const size_t at = skip(line, from, " \t:=#[");
+
+            n = number_at(line, at, &number);
+            if (n && number < 1e15 && number == floor(number) && !memchr(line.p + at, '.', n) &&
+                (at + n == line.n || !is_word(line.p[at + n])))
+                return (int64_t)number;
+        }
+    }
+    for (size_t i = 0; i < line.n; i++) {
+        const size_t at = line.p[i] == '[' ? skip(line, i + 1, " ") : line.n;
+        const size_t n = at < line.n ? number_at(line, at, &number) : 0;
+
+        if (n && at + n < line.n && line.p[at + n] == '/' && number == floor(number) && number < 1e15)
+            return (int64_t)number;
+    }
+    return -1;
+}
+
+/* Words of what is no step of training. */
+static bool is_of_something_else(hu_str line)
+{
+    static const char *const words[] = {"eval", "[eval]", "valid", "validation", "test", "test:", "checkpoint", "saved"};
+    size_t                   end;
+
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (find_word(line, 0, words[i], &end))
+            return true;
+    return false;
+}
+
+hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
+{
+    static const char *const batches[] = {"global batch size", "global_batch_size", NULL};
+    static const char *const tokens[] = {"tokens/sec",     "tokens/s",          "tok/s", "tok/sec", "tokens_per_second",
+                                         "tokens_per_sec", "tokens per second", "tps",   NULL};
+    static const char *const samples[] = {
+        "samples/sec", "samples per second", "currsamplespersec", "img/s", "images/sec", "samples_per_second", NULL};
+    static const char *const tflops[] = {"throughput per gpu (tflop/s/gpu)", "tflops", "tflop/s", NULL};
+    double                   seconds;
+    size_t                   unused;
+    hu_line_kind             kind = HU_LINE_STEP;
+
+    *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1};
+    if (step->iteration < 0)
+        return HU_LINE_NONE;
+    seconds = find_seconds(line);
+    if (find_word(line, 0, "elapsed time per iteration (ms)", &unused) ||
+        find_word(line, 0, "elapsed_time_per_iteration_ms", &unused) ||
+        find_word(line, 0, "elapsed time per iteration (s)", &unused))
+        kind = HU_LINE_MEGATRON;
+    else if (find_word(line, 0, "iter time (s)", &unused))
+        kind = HU_LINE_PIPELINE;
+    else if (isnan(seconds) && find_word(line, 0, "currsamplespersec", &unused))
+        kind = HU_LINE_DEEPSPEED;
+    else if (isnan(seconds) || is_of_something_else(line))
+        return HU_LINE_NONE;
+    if (isnan(seconds) && kind != HU_LINE_DEEPSPEED)
+        return HU_LINE_NONE;
+    step->ns = isnan(seconds) ? 0 : llround(seconds * 1e9);
+    step->batch = number_or_nan(line, batches);
+    step->tokens = number_or_nan(line, tokens);
+    step->samples = number_or_nan(line, samples);
+    step->tflops = number_or_nan(line, tflops);
+    return kind;
+}
+
+size_t hu_step_parts(hu_str line)
+{
+    static const char key[] = "time (ms) |";
+    const char       *at = line.n ? memmem(line.p, line.n, key, sizeof key - 1) : NULL;
+
+    return at ? (size_t)(at - line.p) + sizeof key - 1 : 0;
+}
+
+bool hu_step_part(hu_str line, size_t *at, hu_str *name, int64_t *ns)
+{
+    while (*at < line.n) {
+        const size_t from = skip(line, *at, " \t");
+        const char  *bar = memchr(line.p + from, '|', line.n - from);
+        const size_t end = bar ? (size_t)(bar - line.p) : line.n;
+        const char  *colon = end > from ? memchr(line.p + from, ':', end - from) : NULL;
+        double       ms;
+
+        *at = bar ? end + 1 : line.n;
+        if (!colon)
+            continue;
+        *name = (hu_str){line.p + from, (size_t)(colon - line.p) - from};
+        if (name->n && number_at(line, skip(line, from + name->n + 1, " "), &ms) && ms < 1e3 * MOST_SECONDS) {
+            *ns = llround(ms * 1e6);
+            return true;
+        }
+    }
+    return false;
+}

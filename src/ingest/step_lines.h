@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_lines.h - what one line of a log says of a step, by the forms in which programs print it. */
+#ifndef HU_INGEST_STEP_LINES_H
+#define HU_INGEST_STEP_LINES_H
+
+#include "trace/step_log.h"
+
+typedef enum {
+    HU_LINE_NONE,
+    HU_LINE_MEGATRON, /* " iteration  10/ 100 | … elapsed time per iteration (ms): 942.0 | …": a mean since the line before */
+    HU_LINE_PIPELINE,  /* DeepSpeed's pipeline: "steps: 10 loss: 2.1 iter time (s): 0.754 samples/sec: 42.4" */
+    HU_LINE_DEEPSPEED, /* "global_step=5, … CurrSamplesPerSec=2553.4": a rate without a time */
+    HU_LINE_STEP,      /* of others: a number behind "step" or "iter", and a time */
+} hu_line_kind;
+
+/* Fills *step but for covers, line and run. */
+hu_line_kind hu_step_line(hu_str line, hu_log_step *step);
+
+/* The next "name: milliseconds" of a line with "time (ms) |"; *at goes on behind it.  False: no more. */
+bool hu_step_part(hu_str line, size_t *at, hu_str *name, int64_t *ns);
+
+/* Where the parts of a "time (ms)" line begin; 0: it is none. */
+size_t hu_step_parts(hu_str line);
+
+/* The number behind a key as a word of its own, "key: 1,234.5", "key=3"; false: none. */
+bool hu_line_number(hu_str line, const char *key, double *out);
+
+#endif

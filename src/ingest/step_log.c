@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.c - line by line: steps, their parts, NCCL.
+ *
+ * Traps: all ranks may write into one log, so a step may be told several times, some lines apart; the slowest is the step's
+ * time.  After a restart from a checkpoint the numbers fall back, and those steps are computed again.  Megatron prints the mean
+ * of the steps since the line before.  DeepSpeed's breakdown has the times of micro steps beside their sums: the sums count.
+ */
+#include "ingest/step_log.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/number.h"
+#include "ingest/format.h"
+#include "ingest/nccl_lines.h"
+#include "ingest/step_lines.h"
+#include "ingest/strangers.h"
+
+enum { MOST_LINE = 1 << 16, MOST_PARTS = 64, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, PROBED = 4096 };
+
+typedef struct {
+    hu_step_log   *out;
+    hu_arena      *arena;
+    const regex_t *pattern;
+    uint64_t       line;   /* of this file, from 1 on */
+    size_t         first;  /* steps before this file */
+    hu_line_kind   kind;   /* of the steps so far */
+    int64_t        sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str         writer; /* "" */
+} reader;
+
+/* steps */
+
+/* The same step of another rank. */
+static hu_log_step *find_twin(const reader *r, int64_t iteration)
+{
+    for (size_t i = r->out->steps.n; i > r->first && i + LOOKED_BACK > r->out->steps.n; i--) {
+        hu_log_step *s = &r->out->steps.at[i - 1];
+
+        if (s->iteration == iteration)
+            return r->line - s->line <= TWIN_LINES ? s : NULL;
+    }
+    return NULL;
+}
+
+static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
+{
+    const size_t n = r->out->steps.n;
+    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, step.iteration);
+
+    if (twin) {
+        r->out->n_twins++;
+        if (step.ns > twin->ns)
+            twin->ns = step.ns;
+        return true;
+    }
+    step.line = r->line;
+    step.run = before ? before->run + (step.iteration <= before->iteration) : n ? r->out->steps.at[n - 1].run + 1 : 0;
+    if (kind == HU_LINE_MEGATRON && before && before->run == step.run) {
+        step.covers = step.iteration - before->iteration;
+        if ((n - r->first == 1 || before[-1].run != before->run) && step.covers <= before->iteration)
+            before->covers = step.covers; /* the first of a run */
+    }
+    return hu_vec_push(r->arena, &r->out->steps, step);
+}
+
+/* Lines of one program have one form: what is worth more replaces what was taken for steps before. */
+static bool take_step(reader *r, hu_str line)
+{
+    static const char *const writers[] = {"", "Megatron-LM", "DeepSpeed", "DeepSpeed", ""};
+    hu_log_step              step;
+    const hu_line_kind       kind = hu_step_line(line, &step);
+
+    if (kind == HU_LINE_NONE || (r->kind && kind > r->kind) || (kind == HU_LINE_DEEPSPEED && !r->sum))
+        return true;
+    if (r->kind && kind < r->kind)
+        r->out->steps.n = r->first;
+    if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
+        step.ns = r->sum;
+        r->out->is_from_parts = true;
+        r->sum = 0;
+    } else {
+        r->out->is_from_parts = false;
+    }
+    r->kind = kind;
+    r->writer = hu_str_of(writers[kind]);
+    return add_step(r, step, kind);
+}
+
+/* parts */
+
+static bool is_sum_of_deepspeed(hu_str name)
+{
+    return hu_str_equal(name, HU_STR("fwd")) || hu_str_equal(name, HU_STR("bwd")) || hu_str_equal(name, HU_STR("step"));
+}
+
+static bool add_part(reader *r, hu_str name, int64_t ns)
+{
+    hu_log_part *part = NULL;
+
+    if (hu_str_ends(name, HU_STR("_microstep")))
+        return true;
+    for (size_t i = 0; i < r->out->parts.n && !part; i++)
+        if (hu_str_equal(r->out->parts.at[i].name, name))
+            part = &r->out->parts.at[i];
+    if (!part) {
+        if (r->out->parts.n == MOST_PARTS)
+            return true;
+        name = hu_arena_copy(r->arena, name);
+        if (!name.p || !hu_vec_push(r->arena, &r->out->parts, ((hu_log_part){.name = name})))
+            return false;
+        part = &r->out->parts.at[r->out->parts.n - 1];
+    }
+    return hu_vec_push(r->arena, &part->ns, ns);
+}
+
+static bool take_parts(reader *r, hu_str line, size_t at)
+{
+    hu_str  name;
+    int64_t ns, sum = 0;
+
+    while (hu_step_part(line, &at, &name, &ns)) {
+        sum += is_sum_of_deepspeed(name) ? ns : 0;
+        if (!add_part(r, name, ns))
+            return false;
+    }
+    if (sum) {
+        r->sum = sum;
+        if (!r->writer.n)
+            r->writer = HU_STR("DeepSpeed");
+    }
+    return true;
+}
+
+/* "data: 0.02" of a step's line: seconds. */
+static bool take_data(reader *r, hu_str line)
+{
+    static const char *const keys[] = {"data_time", "data time", "data"};
+    double                   seconds;
+
+    for (size_t i = 0; i < HU_COUNT(keys); i++)
+        if (hu_line_number(line, keys[i], &seconds))
+            return seconds < 1e6 ? add_part(r, HU_STR("data"), llround(seconds * 1e9)) : true;
+    return true;
+}
+
+/* lines */
+
+/* Group `k` of a match as a text of the line. */
+static hu_str group(hu_str line, const regmatch_t *found, size_t k)
+{
+    return found[k].rm_so < 0 ? (hu_str){0} : (hu_str){line.p + found[k].rm_so, (size_t)(found[k].rm_eo - found[k].rm_so)};
+}
+
+static bool take_pattern(reader *r, hu_str line)
+{
+    regmatch_t  found[4] = {{0, (regoff_t)line.n}};
+    hu_log_step step = {.covers = 1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN};
+    double      seconds;
+    hu_str      unit;
+
+    if (regexec(r->pattern, line.p, HU_COUNT(found), found, REG_STARTEND) != 0)
+        return true;
+    unit = group(line, found, 3);
+    if (!hu_parse_i64(group(line, found, 1), &step.iteration) || !hu_parse_f64(group(line, found, 2), &seconds))
+        return true;
+    seconds *= hu_str_starts_with(unit, "ms") ? 1e-3 : hu_str_starts_with(unit, "u") ? 1e-6 : 1;
+    if (!(seconds > 0) || seconds > 1e6)
+        return true;
+    step.ns = llround(seconds * 1e9);
+    r->kind = HU_LINE_STEP;
+    return add_step(r, step, HU_LINE_STEP);
+}
+
+/* Without colours and without the blanks at its end. */
+static hu_str cleaned(hu_str line, char *room)
+{
+    size_t n = 0;
+
+    if (!memchr(line.p, '\x1b', line.n)) {
+        while (line.n && isspace((unsigned char)line.p[line.n - 1]))
+            line.n--;
+        return line;
+    }
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] == '\x1b' && i + 1 < line.n && line.p[i + 1] == '[') {
+            for (i += 2; i < line.n && !isalpha((unsigned char)line.p[i]); i++)
+                continue;
+            continue;
+        }
+        room[n++] = line.p[i];
+    }
+    return (hu_str){room, n};
+}
+
+static bool take_line(reader *r, hu_str line, char *room)
+{
+    const size_t before = r->out->steps.n;
+    size_t       parts;
+
+    r->line++;
+    r->out->n_lines++;
+    line = cleaned(line, room);
+    if (line.n < 8)
+        return true;
+    if (r->pattern)
+        return take_pattern(r, line);
+    parts = hu_step_parts(line);
+    if (parts)
+        return take_parts(r, line, parts);
+    return take_step(r, line) && (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
+           hu_nccl_line(line, r->line, r->arena, &r->out->nccl);
+}
+
+/* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
+static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
+{
+    hu_span span = {0};
+    size_t  keep = 0;
+    bool    is_skipping = false;
+    int     rc;
+
+    do {
+        size_t from = 0;
+
+        rc = hu_input_next(in, keep, &span, err);
+        if (rc < 0)
+            return rc;
+        for (size_t i = keep; i <= span.n; i++) {
+            const bool is_end = i == span.n ? span.is_last : span.p[i] == '\n' || span.p[i] == '\r';
+
+            if (!is_end && i < span.n && i - from < MOST_LINE)
+                continue;
+            if (!is_end && i == span.n)
+                break;
+            if (!is_skipping && !take_line(r, (hu_str){span.p + from, i - from}, room))
+                return hu_fail_memory(err);
+            is_skipping = !is_end;
+            from = i + 1;
+        }
+        keep = from < span.n ? span.n - from : 0;
+    } while (!span.is_last);
+    return 0;
+}
+
+int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err)
+{
+    reader r = {.out = out, .arena = arena, .pattern = pattern, .first = out->steps.n, .writer = HU_STR("")};
+    char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
+    int    rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
+
+    if (rc == 0)
+        rc = hu_input_status(in, err);
+    if (rc == 0 && r.writer.n)
+        out->writer = r.writer;
+    if (rc == 0 && out->steps.n - r.first < LEAST_STEPS && r.kind == HU_LINE_STEP && !pattern)
+        out->steps.n = r.first; /* one line that looks like a step is none */
+    return rc;
+}
+
+/* probing */
+
+static bool is_text(hu_str head)
+{
+    for (size_t i = 0; i < head.n && i < PROBED; i++)
+        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
+            return false;
+    return head.n > 0;
+}
+
+/* "[2023-11-29 08:50:46,232] [INFO] …" and "{'loss': 2.1}" begin like JSON. */
+static bool is_known(hu_str head)
+{
+    size_t i = 0;
+
+    while (i < head.n && isspace((unsigned char)head.p[i]))
+        i++;
+    if (i + 1 < head.n && ((head.p[i] == '[' && isalnum((unsigned char)head.p[i + 1])) || memcmp(head.p + i, "{'", 2) == 0))
+        return false;
+    return hu_format_find(head) != NULL;
+}
+
+/* NCCL's lines also stand in the output of nccl-tests, which is another thing. */
+static bool has_any(const hu_step_log *log, hu_str head)
+{
+    return log->steps.n ||
+           (log->nccl.n_lines && !hu_str_has(head, HU_STR("# nThread ")) && !hu_str_has(head, HU_STR("# nccl-tests ")));
+}
+
+bool hu_step_log_is_file(const char *path, bool any_text)
+{
+    const hu_input_options how = {.limits = hu_limits_default()};
+    struct stat            st;
+    hu_step_log            log = {.writer = HU_STR("")};
+    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
+    hu_arena              *arena = NULL;
+    bool                   is = false;
+
+    if (in && is_text(hu_input_head(in)) && !is_known(hu_input_head(in)) && !hu_stranger_words(hu_input_head(in)) &&
+        (arena = hu_arena_new()) != NULL)
+        is = any_text || (hu_step_log_read(in, NULL, arena, &log, NULL) == 0 && has_any(&log, hu_input_head(in)));
+    hu_arena_free(arena);
+    if (in)
+        hu_input_close(in);
+    return is;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.h - reads what training programs print of their steps, and NCCL of its transports (docs/formats/step-log.md). */
+#ifndef HU_INGEST_STEP_LOG_H
+#define HU_INGEST_STEP_LOG_H
+
+#include <regex.h>
+
+#include "base/input.h"
+#include "trace/step_log.h"
+
+/*
+ * Is there a line of a step, or one of NCCL's, in this file?  It may stand anywhere, so the whole file is read, unless another
+ * reader knows its beginning.  `any_text`: what no other reader knows will do.  False for pipes and what cannot be opened.
+ */
+bool hu_step_log_is_file(const char *path, bool any_text);
+
+/*
+ * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of the
+ * step), 2 (time) and 3 (s, ms or us; none: s).  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO.
+ */
+int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.c - steps, their parts and NCCL's facts as a log tells them, for programs (docs/formats/step-log.md). */
+#include "render/step_log.h"
+
+#include <math.h>
+
+#include "base/json_out.h"
+
+static void write_stats(hu_json_out *j, const hu_stats *s)
+{
+    hu_json_int(j, "count", (int64_t)s->n);
+    hu_json_ns(j, "median_ns", s->median);
+    hu_json_fixed(j, "mean_ns", s->mean, 1);
+    hu_json_ns(j, "p10_ns", s->p10);
+    hu_json_ns(j, "p90_ns", s->p90);
+    hu_json_ns(j, "min_ns", s->n ? (double)s->min : NAN);
+    hu_json_ns(j, "max_ns", s->n ? (double)s->max : NAN);
+}
+
+static void write_step(hu_json_out *j, const hu_log_report *r)
+{
+    const hu_log_answer *a = r->answer;
+
+    if (r->log->steps.n == 0) {
+        hu_json_null(j, "step");
+        return;
+    }
+    hu_json_open(j, "step", '{');
+    write_stats(j, &a->step);
+    hu_json_int(j, "steps", a->n_steps);
+    hu_json_int(j, "steps_per_line", a->covers);
+    hu_json_bool(j, "is_sum_of_parts", r->log->is_from_parts);
+    hu_json_ns(j, "total_ns", a->total_ns);
+    hu_json_ns(j, "warmup_ns", a->has_warmup ? (double)a->warmup_ns : NAN);
+    hu_json_int(j, "slow", (int64_t)a->n_slow);
+    hu_json_ns(j, "slow_excess_ns", a->slow_ns);
+    hu_json_int(j, "slow_every", a->slow_period);
+    hu_json_int(j, "restarts", (int64_t)a->n_runs - 1);
+    hu_json_int(j, "repeated_steps", a->n_repeated);
+    hu_json_ns(j, "repeated_ns", a->repeated_ns);
+    if (a->has_change) {
+        hu_json_open(j, "change", '{');
+        hu_json_int(j, "iteration", a->change_at);
+        hu_json_ns(j, "before_ns", a->before_ns);
+        hu_json_ns(j, "after_ns", a->after_ns);
+        hu_json_close(j, '}');
+    } else {
+        hu_json_null(j, "change");
+    }
+    hu_json_bool(j, "batch_varies", a->batch_varies);
+    hu_json_fixed(j, "batch", a->batch, 3);
+    hu_json_fixed(j, "samples_per_s", a->samples, 3);
+    hu_json_fixed(j, "tokens_per_s", a->tokens, 3);
+    hu_json_fixed(j, "tflops_per_gpu", a->tflops, 3);
+    hu_json_close(j, '}');
+}
+
+static void write_parts(hu_json_out *j, const hu_log_answer *a)
+{
+    hu_json_open(j, "parts", '[');
+    for (size_t i = 0; i < a->parts.n; i++) {
+        const hu_log_share *p = &a->parts.at[i];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "name", p->name);
+        hu_json_str(j, "role", hu_str_of(hu_log_role_word(p->role)));
+        if (p->inside)
+            hu_json_str(j, "inside", hu_str_of(p->inside));
+        else
+            hu_json_null(j, "inside");
+        write_stats(j, &p->stats);
+        hu_json_fixed(j, "share", p->share, 6);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    hu_json_ns(j, "rest_ns", a->rest_ns);
+}
+
+static void write_words(hu_json_out *j, const char *key, const hu_log_list *list)
+{
+    hu_json_open(j, key, '[');
+    for (size_t i = 0; i < list->n; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "text", list->at[i].text);
+        hu_json_int(j, "count", (int64_t)list->at[i].n);
+        hu_json_int(j, "line", (int64_t)list->at[i].line);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+static void write_nccl(hu_json_out *j, const hu_log_nccl *nccl)
+{
+    if (nccl->n_lines == 0) {
+        hu_json_null(j, "nccl");
+        return;
+    }
+    hu_json_open(j, "nccl", '{');
+    hu_json_str(j, "version", nccl->version);
+    hu_json_int(j, "ranks", nccl->ranks);
+    hu_json_open(j, "channels", '{');
+    hu_json_int(j, "p2p", (int64_t)nccl->n_p2p);
+    hu_json_int(j, "shm", (int64_t)nccl->n_shm);
+    hu_json_int(j, "ib_gpudirect", (int64_t)nccl->n_ib_direct);
+    hu_json_int(j, "ib", (int64_t)nccl->n_ib);
+    hu_json_int(j, "socket", (int64_t)nccl->n_socket);
+    hu_json_int(j, "other", (int64_t)nccl->n_other);
+    hu_json_close(j, '}');
+    hu_json_str(j, "ib_devices", nccl->ib_devices);
+    write_words(j, "hosts", &nccl->hosts);
+    write_words(j, "settings", &nccl->settings);
+    write_words(j, "warnings", &nccl->warnings);
+    hu_json_close(j, '}');
+}
+
+void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
+{
+    hu_json_out  j = {.out = out, .is_empty = true};
+    hu_log_hint *hints = hu_arena_calloc(scratch, HU_LOG_HINTS, sizeof *hints);
+    const size_t n = hints ? hu_log_hints(r, hints) : 0;
+
+    hu_json_open(&j, NULL, '{');
+    hu_json_str(&j, "kind", HU_STR("step_log"));
+    hu_json_str(&j, "writer", r->log->writer);
+    hu_json_int(&j, "lines", (int64_t)r->log->n_lines);
+    write_step(&j, r);
+    write_parts(&j, r->answer);
+    write_nccl(&j, &r->log->nccl);
+    hu_json_open(&j, "hints", '[');
+    for (size_t i = 0; i < n; i++) {
+        hu_json_open(&j, NULL, '{');
+        hu_json_str(&j, "id", hu_str_of(hints[i].id));
+        hu_json_ns(&j, "most_saved_ns_per_step", hints[i].most_saved);
+        hu_json_str(&j, "words", hu_str_of(hints[i].words));
+        hu_json_close(&j, '}');
+    }
+    hu_json_close(&j, ']');
+    hu_json_str(&j, "cannot_tell", hu_str_of(hu_log_why_not));
+    hu_json_close(&j, '}');
+    hu_out_text(out, "\n");
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.c - the sentences: what the times of a log hint at, and what each would save at most. */
+#include "render/step_log.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+
+static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
+static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
+
+const char hu_log_why_not[] =
+    "Cannot tell from a log: whether the GPU was busy or waited for the host, data or other ranks, and which operations took "
+    "the time. Record a few steps: holdup run -- COMMAND, or torch.profiler.";
+
+const char *hu_log_role_word(hu_log_role role)
+{
+    static const char *const words[] = {"other", "forward", "backward", "optimizer", "communication", "data", "once"};
+
+    return words[role];
+}
+
+static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id, double saved)
+{
+    hu_log_hint *hint = &out[*n < HU_LOG_HINTS ? *n : HU_LOG_HINTS - 1];
+
+    *n += *n < HU_LOG_HINTS;
+    hint->id = id;
+    hint->most_saved = saved;
+    return hint;
+}
+
+#define SAY(hint, ...) snprintf((hint)->words, sizeof(hint)->words, __VA_ARGS__)
+
+static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    for (size_t i = 0; i < a->parts.n; i++) {
+        const hu_log_share *p = &a->parts.at[i];
+        const double        ns = p->stats.median;
+
+        if (!(p->share >= LEAST_SHARE))
+            continue;
+        if (p->role == HU_LOG_DATA)
+            SAY(add(out, n, "data_loading", ns),
+                "Data loading (%.*s) takes %s of a step, %s: with more loader workers, prefetching or a faster file system a "
+                "step would be %s shorter at most.",
+                HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t, hu_say_pct(100 * p->share).t);
+        else if (p->role == HU_LOG_COMM)
+            SAY(add(out, n, "communication", ns),
+                "Communication (%.*s) takes %s of a step, %s: overlapped with computing, a step would be that much shorter at "
+                "most. DeepSpeed and Megatron wait for the GPU at each timer, so without timers some of it may be hidden "
+                "already.",
+                HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t);
+    }
+}
+
+static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    const double share = a->total_ns > 0 ? a->slow_ns / a->total_ns : 0;
+    char         when[96] = "";
+
+    if (share < LEAST_SLOW)
+        return;
+    if (a->slow_period)
+        snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
+    SAY(add(out, n, "slow_steps", share * a->step.mean),
+        "%zu of %zu %s more than 1.5 times as long as the typical step%s. %s cost%s %s of the time of all steps; the slowest, "
+        "step %lld (line %llu), took %s.",
+        a->n_slow, a->step.n,
+        a->covers > 1    ? (a->n_slow == 1 ? "lines tells of steps that take" : "lines tell of steps that take")
+        : a->n_slow == 1 ? "steps takes"
+                         : "steps take",
+        when, a->n_slow == 1 ? "It" : "They", a->n_slow == 1 ? "s" : "", hu_say_pct(100 * share).t,
+        (long long)a->slowest->iteration, (unsigned long long)a->slowest->line, hu_say_time((double)a->slowest->ns).t);
+}
+
+static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    const double change = a->has_change ? a->after_ns / a->before_ns - 1 : 0;
+
+    if (change > 0)
+        SAY(add(out, n, "slower_since", a->after_ns - a->before_ns),
+            "From step %lld on, steps take %s instead of %s, %s longer: look at what changed then (clocks, a node, "
+            "sequence lengths, the file system).",
+            (long long)a->change_at, hu_say_time(a->after_ns).t, hu_say_time(a->before_ns).t, hu_say_pct(100 * change).t);
+    if (change < 0)
+        SAY(add(out, n, "faster_since", NAN), "From step %lld on, steps take %s instead of %s, %s less.",
+            (long long)a->change_at, hu_say_time(a->after_ns).t, hu_say_time(a->before_ns).t, hu_say_pct(-100 * change).t);
+}
+
+static void hint_restarts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    if (a->n_repeated)
+        SAY(add(out, n, "repeated_steps", NAN),
+            "The run was restarted %s time%s: %s steps were computed again, which took %s. Save checkpoints more often, if "
+            "that is cheaper.",
+            hu_say_count((int64_t)a->n_runs - 1).t, hu_plural((int64_t)a->n_runs - 1), hu_say_count(a->n_repeated).t,
+            hu_say_time(a->repeated_ns).t);
+}
+
+/* "NCCL_IB_DISABLE set by environment to 1"; NULL: not said. */
+static const char *setting_of(const hu_log_nccl *nccl, const char *name)
+{
+    for (size_t i = 0; i < nccl->settings.n; i++) {
+        const hu_str text = nccl->settings.at[i].text;
+
+        if (hu_str_has(text, hu_str_of(name)) && !hu_str_ends(text, HU_STR(" 0")) && !hu_str_ends(text, HU_STR(" 0.")))
+            return text.p; /* copies in an arena end in a NUL */
+    }
+    return NULL;
+}
+
+static void hint_nccl(const hu_log_nccl *nccl, hu_log_hint *out, size_t *n)
+{
+    const char *set = setting_of(nccl, "NCCL_IB_DISABLE");
+
+    if (nccl->n_socket && (nccl->ib_devices.n || set))
+        SAY(add(out, n, "socket_beside_ib", NAN),
+            "NCCL sends over TCP sockets (%s channels)%s: InfiniBand or RoCE is many times faster. %s.",
+            hu_say_count((int64_t)nccl->n_socket).t,
+            nccl->ib_devices.n ? ", although it found InfiniBand or RoCE devices" : "",
+            set ? set : "Look at why some ranks do not use it (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)");
+    else if (nccl->n_socket)
+        SAY(add(out, n, "socket", NAN),
+            "NCCL sends over TCP sockets (%s channels)%s. Where the nodes have InfiniBand or RoCE, its user libraries or "
+            "/dev/infiniband are missing in the job's environment.",
+            hu_say_count((int64_t)nccl->n_socket).t, nccl->n_no_ib ? ", as it found no InfiniBand or RoCE device" : "");
+    if (nccl->n_ib && !nccl->n_ib_direct)
+        SAY(add(out, n, "no_gpudirect", NAN),
+            "No connection over InfiniBand or RoCE uses GPUDirect RDMA (0 of %s channels): data goes through host memory. It "
+            "needs nvidia-peermem or DMA-BUF, and a NIC near the GPU (NCCL_NET_GDR_LEVEL).",
+            hu_say_count((int64_t)nccl->n_ib).t);
+    if (nccl->n_shm && !nccl->n_p2p) {
+        set = setting_of(nccl, "NCCL_P2P_DISABLE");
+        SAY(add(out, n, "no_peer_to_peer", NAN),
+            "GPUs of one node exchange data through host memory (%s channels by SHM, none by P2P)%s%s: NVLink or PCIe peer "
+            "access is not used.",
+            hu_say_count((int64_t)nccl->n_shm).t, set ? "; " : "", set ? set : "");
+    }
+    if (nccl->warnings.n)
+        SAY(add(out, n, "warnings", NAN), "NCCL warned: %.*s (line %llu%s).",
+            (int)(nccl->warnings.at[0].text.n < 200 ? nccl->warnings.at[0].text.n : 200), nccl->warnings.at[0].text.p,
+            (unsigned long long)nccl->warnings.at[0].line, nccl->warnings.n > 1 ? ", and others" : "");
+}
+
+/* Those of one saving stay as they are. */
+static void sort_by_saving(hu_log_hint *hints, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const hu_log_hint hint = hints[i];
+        size_t            k = i;
+
+        for (; k && !isnan(hint.most_saved) && !(hints[k - 1].most_saved >= hint.most_saved); k--)
+            hints[k] = hints[k - 1];
+        hints[k] = hint;
+    }
+}
+
+size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
+{
+    size_t n = 0;
+
+    if (r->log->steps.n) {
+        hint_parts(r->answer, out, &n);
+        hint_slow(r->answer, out, &n);
+        hint_change(r->answer, out, &n);
+        hint_restarts(r->answer, out, &n);
+    }
+    hint_nccl(&r->log->nccl, out, &n);
+    sort_by_saving(out, n);
+    return n;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.h - what a log of a training run tells, and what it cannot: as text and as JSON. */
+#ifndef HU_RENDER_STEP_LOG_H
+#define HU_RENDER_STEP_LOG_H
+
+#include "analyze/step_log.h"
+#include "base/out.h"
+
+enum { HU_LOG_HINTS = 12, HU_LOG_HINT_BYTES = 500 };
+
+typedef struct {
+    const hu_step_log   *log;
+    const hu_log_answer *answer;
+    size_t               top; /* rows of each list; 0: 8 */
+    size_t               width;
+} hu_log_report;
+
+typedef struct {
+    const char *id;         /* stable, for --json */
+    double      most_saved; /* ns of a step, at most; NaN: cannot be told */
+    char        words[HU_LOG_HINT_BYTES];
+} hu_log_hint;
+
+/* What holds the job up as far as its log tells: the greatest saving first, then what has none.  Returns how many. */
+size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS]);
+
+/* Why nothing here says why. */
+extern const char hu_log_why_not[];
+
+const char *hu_log_role_word(hu_log_role role);
+
+void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out);
+
+/* docs/formats/step-log.md names the members. */
+void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step_log.h - what a training program and NCCL wrote into a log: times of steps and their parts, transports, warnings. */
+#ifndef HU_TRACE_STEP_LOG_H
+#define HU_TRACE_STEP_LOG_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef struct {
+    int64_t  iteration;
+    int64_t  ns;      /* of one step; the mean of `covers` steps */
+    int64_t  covers;  /* steps since the line before, where the line is their mean; else 1 */
+    double   batch;   /* samples of all ranks in a step; NaN not told */
+    double   tokens;  /* per second; NaN */
+    double   samples; /* per second; NaN */
+    double   tflops;  /* per GPU and second; NaN */
+    uint64_t line;    /* from 1 on */
+    uint32_t run;     /* 0, and one more for each restart */
+} hu_log_step;
+
+/* One of the times below a step, under the log's own name. */
+typedef struct {
+    hu_str name;
+    HU_VEC(int64_t) ns; /* a value for each line; the larger of two where ranks differ */
+} hu_log_part;
+
+/* A text that was said several times. */
+typedef struct {
+    hu_str   text;
+    uint64_t n, line; /* line: of the first */
+} hu_log_words;
+
+typedef HU_VEC(hu_log_words) hu_log_list;
+
+/* From NCCL_DEBUG=INFO or WARN. */
+typedef struct {
+    hu_str      version; /* "" */
+    int64_t     ranks;   /* of the largest communicator; 0 not told */
+    hu_log_list hosts;
+    /* connections, by transport */
+    uint64_t    n_p2p, n_shm, n_ib, n_ib_direct, n_socket, n_other;
+    uint64_t    n_no_ib;    /* processes that found no InfiniBand or RoCE device */
+    hu_str      ib_devices; /* as the first process lists them; "" */
+    hu_log_list settings;   /* "NCCL_IB_DISABLE set by environment to 1." */
+    hu_log_list warnings;
+    uint64_t    n_lines;
+} hu_log_nccl;
+
+/* Of all files, in the arena that they were read into. */
+typedef struct {
+    hu_str writer; /* "Megatron-LM", "DeepSpeed" …; "" no known one */
+    HU_VEC(hu_log_step) steps;
+    HU_VEC(hu_log_part) parts;
+    hu_log_nccl nccl;
+    uint64_t    n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool        is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+} hu_step_log;
+
+#endif

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of training runs: steps, parts and NCCL's facts are those that an independent reading finds; what a log cannot tell is not said."""
+import json
+import re
+import statistics
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from tests.program import SHARED, run, skip_loudly
+
+DEEPSPEED = SHARED / "traces/deepspeed"
+MOE = DEEPSPEED / "megatron-ds-moe/gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log"
+SUPERBENCH = DEEPSPEED / "superbench-megatron/megatron_deepspeed.log"
+ZERO = DEEPSPEED / "bigscience-zero/meg_ds_zero_gpt2_perf_n16-1999616.out"
+ARGONNE = DEEPSPEED / "argonne-wallclock/cooldown.md"
+TOPOMOE = DEEPSPEED / "topomoe/rebalance_step25.out"
+
+
+def megatron(iteration: int, ms: float, batch: int = 256) -> str:
+    return (f" iteration {iteration:8}/  100000 | consumed samples: {iteration * batch:12} | elapsed time per iteration (ms): {ms:.1f} | "
+            f"learning rate: 1.0E-04 | global batch size: {batch:5} | lm loss: 2.5E+00 | number of nan iterations:   0 |\n")
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, text: str | bytes, name: str = "train.log") -> Path:
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def ask(self, *words: object) -> dict[str, Any]:
+        status, out, err = run("report", *words, "--json")
+        self.assertEqual(status, 0, err)
+        return json.loads(out)
+
+    def of(self, text: str | bytes, *words: object) -> dict[str, Any]:
+        return self.ask(self.write(text), *words)
+
+    def hints(self, told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return {h["id"]: h for h in told["hints"]}
+
+
+class Real(Case):
+    """Against regular expressions."""
+
+    def real(self, path: Path) -> str:
+        if not path.exists():
+            skip_loudly(f"{path} is not there")
+            self.skipTest("no such file")
+        return path.read_text(errors="replace")
+
+    def test_megatron(self) -> None:
+        for path, key in ((MOE, r"iteration +(\d+)/ *\d+ .*elapsed time per iteration \(ms\): ([\d.]+)"),
+                          (SUPERBENCH, r"iteration +(\d+)/ *\d+ .*elapsed time per iteration \(ms\): ([\d.]+)"),
+                          (ARGONNE, r"iteration= *(\d+)/.*elapsed_time_per_iteration_ms=([\d.]+)")):
+            with self.subTest(path=path.name):
+                steps = [(int(a), float(b)) for a, b in re.findall(key, self.real(path))]
+                told = self.ask(path)
+                self.assertEqual(told["writer"], "Megatron-LM")
+                self.assertGreater(len(steps), 3)
+                times = [ms for _, ms in steps]
+                if told["step"]["warmup_ns"] is not None:
+                    self.assertAlmostEqual(told["step"]["warmup_ns"] / 1e6, times[0], places=3)
+                    times = times[1:]
+                self.assertEqual(told["step"]["count"], len(times))
+                self.assertAlmostEqual(told["step"]["median_ns"] / 1e6, statistics.median(times), places=3)
+                self.assertAlmostEqual(told["step"]["max_ns"] / 1e6, max(times), places=3)
+                self.assertEqual(told["step"]["steps_per_line"], steps[2][0] - steps[1][0])
+
+    def test_parts(self) -> None:
+        """Medians of each timer, and their sum beside the step."""
+        text, told = self.real(MOE), self.ask(MOE)
+        parts = {p["name"]: p for p in told["parts"]}
+        top = 0.0
+        for name in ("forward-compute", "backward-compute", "optimizer", "batch-generator", "backward-embedding-all-reduce"):
+            values = [float(v) for v in re.findall(rf"time \(ms\) \|.*?\b{name}: ([\d.]+)", text)]
+            self.assertAlmostEqual(parts[name]["median_ns"] / 1e6, statistics.median(values), places=3)
+            self.assertEqual(parts[name]["count"], len(values))
+            top += statistics.median(values) if name != "batch-generator" else 0
+        self.assertEqual(parts["batch-generator"]["inside"], "forward")
+        self.assertAlmostEqual(told["rest_ns"] / 1e6, told["step"]["median_ns"] / 1e6 - top, places=3)
+        self.assertEqual({p["role"] for n, p in parts.items() if n.startswith(("load-", "model-", "train/"))}, {"once"})
+
+    def test_deepspeed(self) -> None:
+        text, told = self.real(ARGONNE), self.ask(ARGONNE)
+        parts = {p["name"]: p for p in told["parts"]}
+        for name in ("fwd", "bwd", "bwd_allreduce", "step"):
+            values = [float(v) for v in re.findall(rf"\| {name}: ([\d.]+)", text)]
+            self.assertAlmostEqual(parts[name]["median_ns"] / 1e6, statistics.median(values), places=3)
+        self.assertNotIn("fwd_microstep", parts)
+        self.assertEqual((parts["bwd_allreduce"]["role"], parts["bwd_allreduce"]["inside"]), ("communication", "bwd"))
+        self.assertIn("communication", self.hints(told))
+
+    def test_own_format(self) -> None:
+        """"Step 0498 | Loss … | Step 6033.8ms | Tokens/sec 5,431", and none where it says nan."""
+        found = [float(ms) for ms in re.findall(r"^Step \d+ \|.*\| Step ([\d.]+)ms", self.real(TOPOMOE), re.M)]
+        told = self.ask(TOPOMOE)
+        self.assertGreater(len(found), 400)
+        self.assertEqual(told["step"]["count"] + (told["step"]["warmup_ns"] is not None), len(found))
+        self.assertAlmostEqual(told["step"]["median_ns"] / 1e6, statistics.median(found[told["step"]["warmup_ns"] is not None:]), places=2)
+        self.assertGreater(told["step"]["tokens_per_s"], 4000)
+
+    def test_nccl(self) -> None:
+        text, told = self.real(ZERO), self.ask(ZERO)["nccl"]
+        count = lambda what: len(re.findall(rf"NCCL INFO .* via {what}", text))
+        self.assertEqual(told["channels"]["p2p"], count("P2P"))
+        self.assertEqual(told["channels"]["ib"] + told["channels"]["ib_gpudirect"], count("NET/IB"))
+        self.assertEqual(told["channels"]["socket"], count("NET/Socket"))
+        self.assertEqual(told["version"], re.search(r"NCCL version (\S+)", text)[1])
+        self.assertEqual(told["ranks"], max(int(n) for n in re.findall(r"NCCL INFO .* nranks (\d+)", text)))
+        self.assertEqual({h["text"] for h in told["hosts"]}, set(re.findall(r"(\w+):\d+:\d+ \[\d+\] NCCL INFO", text)))
+
+
+class Steps(Case):
+    def test_slow_ones_that_are_regular(self) -> None:
+        times = [3000.0] + [1000.0 if i % 50 else 4000.0 for i in range(1, 301)]
+        told = self.of("".join(megatron(i + 1, ms) for i, ms in enumerate(times)))
+        self.assertEqual((told["step"]["warmup_ns"], told["step"]["slow"], told["step"]["slow_every"]), (3_000_000_000, 6, 50))
+        self.assertEqual(told["step"]["slow_excess_ns"], 6 * 3_000_000_000)
+        self.assertIn("every 50 steps", self.hints(told)["slow_steps"]["words"])
+
+    def test_slow_ones_that_are_not(self) -> None:
+        told = self.of("".join(megatron(i, 5000 if i in (17, 40, 91, 92) else 1000) for i in range(1, 101)))
+        self.assertEqual((told["step"]["slow"], told["step"]["slow_every"]), (4, 0))
+
+    def test_a_level_that_changes(self) -> None:
+        noise = [0.98 + 0.04 * ((i * 7919) % 101) / 100 for i in range(200)]
+        told = self.of("".join(megatron(i + 1, (600 if i < 120 else 690) * noise[i]) for i in range(200)))
+        change = told["step"]["change"]
+        self.assertLessEqual(abs(change["iteration"] - 121), 2)
+        self.assertAlmostEqual(change["after_ns"] / change["before_ns"], 1.15, delta=0.01)
+        self.assertIn("slower_since", self.hints(told))
+
+    def test_noise_is_no_change(self) -> None:
+        noise = [0.9 + 0.2 * ((i * 7919) % 101) / 100 for i in range(300)]
+        told = self.of("".join(megatron(i + 1, 600 * noise[i]) for i in range(300)))
+        self.assertIsNone(told["step"]["change"])
+        self.assertEqual(told["hints"], [])
+
+    def test_a_batch_that_grows_is_no_change(self) -> None:
+        told = self.of("".join(megatron(i + 1, 600 if i < 100 else 900, 256 if i < 100 else 384) for i in range(200)))
+        self.assertTrue(told["step"]["batch_varies"])
+        self.assertIsNone(told["step"]["change"])
+
+    def test_restarts(self) -> None:
+        text = "".join(megatron(i, 1000) for i in range(10, 201, 10)) + "loading the checkpoint\n" * 60
+        told = self.of(text + "".join(megatron(i, 1000) for i in range(160, 301, 10)))
+        self.assertEqual((told["step"]["restarts"], told["step"]["steps_per_line"]), (1, 10))
+        self.assertEqual(told["step"]["repeated_steps"], 50)       # 151 to 200
+        self.assertIn("computed again", self.hints(told)["repeated_steps"]["words"])
+
+    def test_every_rank_prints(self) -> None:
+        """One step, whose time is the slowest rank's."""
+        told = self.of("".join(f"node{r}: {megatron(i, 1000 + 10 * r)}" for i in range(1, 21) for r in range(8)))
+        self.assertEqual((told["step"]["count"], told["step"]["median_ns"], told["step"]["restarts"]), (20, 1_070_000_000, 0))
+
+    def test_a_loader_that_is_slow(self) -> None:
+        text = "".join(f"Epoch: [0]  [{i:4}/1251]  eta: 0:45:12  lr: 0.1  loss: 6.9 (6.9)  time: {0.5:.4f}  data: {0.2:.4f}  max mem: 1234\n" for i in range(0, 1250, 10))
+        told = self.of(text)
+        self.assertAlmostEqual(told["step"]["median_ns"], 500_000_000)
+        hint = self.hints(told)["data_loading"]
+        self.assertEqual(hint["most_saved_ns_per_step"], 200_000_000)
+        self.assertIn("40 %", hint["words"])
+
+    def test_forms_of_others(self) -> None:
+        for form, ns in (("iter {i}: loss 3.2, time 345.10ms, mfu 12.3%", 345_100_000),
+                         ("step {i} | loss: 3.29 | norm: 0.3 | dt: 345.10ms | tok/sec: 1,518", 345_100_000),
+                         ("{{'step': {i}}} step: {i} step_time: 0.3451", 345_100_000),
+                         ("Epoch: [0][{i}/5005]\tTime  0.345 ( 0.9)\tData  0.100 ( 0.3)\tLoss 6.9", 345_000_000),
+                         ("steps: {i} loss: 2.1230 iter time (s): 0.345 samples/sec: 42.4", 345_000_000),
+                         ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
+            with self.subTest(form=form):
+                told = self.of("".join(form.format(i=i) + "\r\n" for i in range(1, 30)))
+                self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))
+
+    def test_pattern(self) -> None:
+        text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} units\n" for i in range(1, 50))
+        told = self.of(text, "--pattern", r"^\[([0-9]+)\].* in ([0-9]+) (units)")
+        self.assertEqual((told["step"]["count"], told["step"]["max_ns"]), (49, 26_000_000 // 1000))       # "u…": microseconds
+        for pattern, why in (("([0-9]+)", "two groups"), ("([0-9]+", "--pattern: "), (r"nothing ([0-9]+) ([0-9]+)", "no line fits")):
+            status, _, err = run("report", self.folder / "train.log", "--pattern", pattern)
+            self.assertIn(why, err)
+            self.assertIn(status, (2, 3))
+
+
+class Nccl(Case):
+    def lines(self, *what: str) -> str:
+        return "".join(f"node{i % 2}:10{i}:20{i} [{i % 8}] NCCL {w}\n" for i, w in enumerate(what))
+
+    def test_sockets_although_there_is_infiniband(self) -> None:
+        told = self.of(self.lines("INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:10.0.0.1<0>", "INFO NCCL_IB_DISABLE set by environment to 1.",
+                                  *["INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0"] * 4))
+        self.assertEqual(told["nccl"]["channels"]["socket"], 4)
+        self.assertEqual(told["nccl"]["ib_devices"], "[0]mlx5_0:1/IB [1]mlx5_1:1/IB")
+        self.assertIn("NCCL_IB_DISABLE set by environment to 1", self.hints(told)["socket_beside_ib"]["words"])
+        self.assertIsNone(told["step"])
+
+    def test_no_gpudirect(self) -> None:
+        send = "INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0"
+        self.assertIn("no_gpudirect", self.hints(self.of(self.lines(*[send] * 3))))
+        self.assertEqual(self.of(self.lines(*[send + "/GDRDMA"] * 3))["hints"], [])
+
+    def test_warnings(self) -> None:
+        told = self.of(self.lines(*["WARN Call to ibv_create_qp failed"] * 5, "INFO comm 0x1 rank 3 nranks 16 cudaDev 3 - Init COMPLETE"))
+        self.assertEqual([(w["text"], w["count"], w["line"]) for w in told["nccl"]["warnings"]], [("Call to ibv_create_qp failed", 5, 1)])
+        self.assertIn("ibv_create_qp", self.hints(told)["warnings"]["words"])
+        self.assertEqual(told["nccl"]["ranks"], 16)
+
+
+class Faces(Case):
+    def test_text_says_what_a_log_cannot(self) -> None:
+        path = self.write("".join(megatron(i, 1000) for i in range(1, 30)))
+        status, out, err = run("report", path)
+        self.assertEqual(status, 0, err)
+        self.assertIn("Cannot tell from a log", " ".join(out.decode().split()))
+        self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
+
+    def test_what_is_no_log_is_refused(self) -> None:
+        for text in ("hello\nworld\n", "step 3 of the recipe: stir for 5 min\n", "# notes\nsee iteration 12 of the plan\n"):
+            status, _, err = run("report", self.write(text))
+            self.assertEqual(status, 3)
+            self.assertIn("this is text, not a format that holdup reads", err)
+
+    def test_options_of_traces(self) -> None:
+        status, _, err = run("report", self.write("".join(megatron(i, 1000) for i in range(1, 30))), "--csv")
+        self.assertEqual(status, 2)
+        self.assertIn("--csv is not for logs", err)
+
+    def test_hostile(self) -> None:
+        body = "".join(megatron(i, 1000) for i in range(1, 30)).encode()
+        for what in (b"\xff\xfe" * 5000 + b"\n", b"a" * 300_000 + b"\n", b"time (ms) |" + b" x: 1 |" * 20_000 + b"\n", b"\x1b[" * 1000 + b"\n",
+                     b"step 99999999999999999999 time 1e308 s\n", b"iteration 5/ 9 | elapsed time per iteration (ms): -5 |\n"):
+            with self.subTest(what=what[:20]):
+                told = self.of(body + what + body.replace(b"/  100000", b"9/  100000"))
+                self.assertEqual(told["step"]["median_ns"], 1_000_000_000)
+
+
+if __name__ == "__main__":
+    unittest.main()
