@@ -212,6 +212,23 @@ static bool is_of_something_else(hu_str line)
     return false;
 }
 
+static bool has_any_of(hu_str line, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (memmem(line.p, line.n, *parts, strlen(*parts)))
+            return true;
+    return false;
+}
+
+/* Most lines of a log tell of something else: those without the pieces of a number's and a time's keys. */
+static bool may_tell(hu_str line)
+{
+    static const char *const numbers[] = {"tep", "ter", "TEP", "TER", "atch", "[", "it ", "it:", NULL};
+    static const char *const times[] = {"ime", "IME", "dt", "tep", "TEP", "took", "PerSec", NULL};
+
+    return line.n && has_any_of(line, numbers) && has_any_of(line, times);
+}
+
 hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
 {
     static const char *const batches[] = {"global batch size", "global_batch_size", NULL};
@@ -224,6 +241,8 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
     size_t                   unused;
     hu_line_kind             kind = HU_LINE_STEP;
 
+    if (!may_tell(line))
+        return HU_LINE_NONE;
     *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1};
     if (step->iteration < 0)
         return HU_LINE_NONE;

@@ -24,11 +24,12 @@ typedef struct {
     hu_step_log   *out;
     hu_arena      *arena;
     const regex_t *pattern;
-    uint64_t       line;   /* of this file, from 1 on */
-    size_t         first;  /* steps before this file */
-    hu_line_kind   kind;   /* of the steps so far */
-    int64_t        sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str         writer; /* "" */
+    uint64_t       line;     /* of this file, from 1 on */
+    size_t         first;    /* steps before this file */
+    hu_line_kind   kind;     /* of the steps so far */
+    int64_t        sum;      /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str         writer;   /* "" */
+    bool           is_probe; /* ends as soon as it is known to be a log */
 } reader;
 
 /* steps */
@@ -239,10 +240,18 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
                 return hu_fail_memory(err);
             is_skipping = !is_end;
             from = i + 1;
+            if (r->is_probe && (r->out->steps.n >= LEAST_STEPS || r->out->nccl.n_lines))
+                return 0;
         }
         keep = from < span.n ? span.n - from : 0;
     } while (!span.is_last);
     return 0;
+}
+
+/* One line that looks like a step is none. */
+static bool is_worth(const reader *r)
+{
+    return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
 int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err)
@@ -255,8 +264,8 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
         rc = hu_input_status(in, err);
     if (rc == 0 && r.writer.n)
         out->writer = r.writer;
-    if (rc == 0 && out->steps.n - r.first < LEAST_STEPS && r.kind == HU_LINE_STEP && !pattern)
-        out->steps.n = r.first; /* one line that looks like a step is none */
+    if (rc == 0 && !pattern && !is_worth(&r))
+        out->steps.n = r.first;
     return rc;
 }
 
@@ -282,26 +291,29 @@ static bool is_known(hu_str head)
     return hu_format_find(head) != NULL;
 }
 
-/* NCCL's lines also stand in the output of nccl-tests, which is another thing. */
-static bool has_any(const hu_step_log *log, hu_str head)
+/* Reads until there are steps or lines of NCCL's, which also stand in the output of nccl-tests: that is another thing. */
+static bool probe(hu_input *in)
 {
-    return log->steps.n ||
-           (log->nccl.n_lines && !hu_str_has(head, HU_STR("# nThread ")) && !hu_str_has(head, HU_STR("# nccl-tests ")));
+    const hu_str head = hu_input_head(in);
+    const bool   is_of_tests = hu_str_has(head, HU_STR("# nThread ")) || hu_str_has(head, HU_STR("# nccl-tests "));
+    hu_arena    *arena = hu_arena_new();
+    char        *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
+    hu_step_log  log = {.writer = HU_STR("")};
+    reader       r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = !is_of_tests};
+    const bool   is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || (log.nccl.n_lines && !is_of_tests));
+
+    hu_arena_free(arena);
+    return is;
 }
 
 bool hu_step_log_is_file(const char *path, bool any_text)
 {
     const hu_input_options how = {.limits = hu_limits_default()};
     struct stat            st;
-    hu_step_log            log = {.writer = HU_STR("")};
     hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    hu_arena              *arena = NULL;
-    bool                   is = false;
+    const hu_str           head = in ? hu_input_head(in) : (hu_str){0};
+    const bool             is = is_text(head) && !is_known(head) && !hu_stranger_words(head) && (any_text || probe(in));
 
-    if (in && is_text(hu_input_head(in)) && !is_known(hu_input_head(in)) && !hu_stranger_words(hu_input_head(in)) &&
-        (arena = hu_arena_new()) != NULL)
-        is = any_text || (hu_step_log_read(in, NULL, arena, &log, NULL) == 0 && has_any(&log, hu_input_head(in)));
-    hu_arena_free(arena);
     if (in)
         hu_input_close(in);
     return is;
