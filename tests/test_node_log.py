@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a monitor sampled, laid beside a trace: values against those that were logged, and whose GPU it was."""
+import datetime
 import json
 import subprocess
 import tempfile
@@ -8,7 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tests.program import EXE, run
+from tests.program import EXE, SHARED, run, skip_loudly
 
 START = 1_795_000_000  # Unix time of the traces' first slice
 LENGTH = 20            # s of one
@@ -123,6 +124,36 @@ class Logs(unittest.TestCase):
                 self.assertEqual((gpu["memory_bytes"], gpu["celsius"], gpu["sm_mhz"]), (GIB, 60, 1200))
                 self.assertEqual((gpu["xid_count"], gpu["last_xid"], gpu["busy_pct"], gpu["joules"]), (1, 31, 80.0, 300.0 * LENGTH), "the two before the run began are no errors of it")
                 self.assertIn("throttling", [f["id"] for f in told["findings"]])
+
+    def test_csv_of_nvidia_smi(self) -> None:
+        """With units in values, in the heading, or with a zone in the times; the same numbers as from the monitor."""
+        heading = "timestamp, index, uuid, name, utilization.gpu [%], clocks.current.sm [MHz], power.draw [W], memory.used [MiB], temperature.gpu, clocks_event_reasons.active"
+        local, zone = (lambda t: time.strftime("%Y/%m/%d %H:%M:%S.250", time.localtime(t))), (lambda t: time.strftime("%Y-%m-%dT%H:%M:%S.250+02:00", time.gmtime(t + 7200)))
+        for form, stamp, units in (("units", local, (" %", " MHz", " W", " MiB")), ("nounits", local, ("", "", "", "")), ("zone", zone, ("", "", "", ""))):
+            with self.subTest(form):
+                text = heading + "\n" + "".join(
+                    f"{stamp(START + s)}, 0, {uuid(0)}, NVIDIA H100 80GB HBM3, 80{units[0]}, 1200{units[1]}, 300.00{units[2]}, 1024{units[3]}, 60, 0x0000000000000004\n"
+                    for s in range(-3, LENGTH + 3))
+                told = self.told(self.put("t.json", trace()), "--with", self.put("smi.csv", text + "2026/11/28 1"))
+                (gpu,) = gpus(told)
+                self.assertEqual((gpu["uuid"], gpu["number"], told["doubts"]), (uuid(0), 0, []))
+                self.assertAlmostEqual(gpu["watts"], 300)
+                self.assertEqual((gpu["memory_bytes"], gpu["celsius"], gpu["sm_mhz"], gpu["busy_pct"]), (GIB, 60, 1200, 80.0))
+                self.assertIn("throttling", [f["id"] for f in told["findings"]])
+
+    def test_a_real_csv(self) -> None:
+        """Eight GPUs of another day: read, and said to be apart."""
+        path = SHARED / "traces/smi/gpu_glasses/nvidia_smi.csv"
+        if not path.exists():
+            skip_loudly(f"{path} is not there")
+            self.skipTest("no such file")
+        told = self.told(self.put("t.json", trace()), "--with", path)
+        self.assertIn("days before the trace begins", json.dumps(told["doubts"]))
+        first = datetime.datetime.fromisoformat(path.read_text().splitlines()[1].split(",")[0]).timestamp()
+        told = self.told(self.put("t.json", trace(base=int(first) * 10**9)), "--with", path)
+        self.assertEqual(len(gpus(told)), 8)
+        watts = [float(line.split(",")[5]) for line in path.read_text().splitlines()[1:] if line.split(",")[1].strip() == "0"]
+        self.assertTrue(min(watts) <= gpus(told)[0]["watts"] <= max(watts), (watts, gpus(told)[0]["watts"]))
 
     def test_names_of_dcgm_exporter(self) -> None:
         told = self.told(self.put("t.json", trace()), "--with", self.put("dcgm.json", answer(rows(1, dcgm))))

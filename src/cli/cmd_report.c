@@ -135,8 +135,8 @@ static const hu_option rows[] = {
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
     {"with", 0, HU_OPTION_SPECIAL, "FILE",
-     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, or an answer of Prometheus; may be "
-     "repeated",
+     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, CSV of nvidia-smi, or an answer of "
+     "Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
      "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
@@ -478,8 +478,10 @@ static int add_with(const options *o, hu_cli_call *call, hu_error *err)
             return err->code;
         hu_input_close(in);
         if (hu_input_kind_of(with->at[i], &o->shared.limits) != HU_INPUT_NODE)
-            return hu_fail(err, HU_EFORMAT, with->at[i], 0,
-                           "no log of holdup monitor --jsonl, and no answer of Prometheus to a query_range of its series");
+            return hu_fail(
+                err, HU_EFORMAT, with->at[i], 0,
+                "no log of holdup monitor --jsonl, no answer of Prometheus to a query_range of its series, and no CSV "
+                "of nvidia-smi with timestamp");
         at[n + i] = with->at[i];
     }
     memcpy(at, call->inputs.at, n * sizeof *at);

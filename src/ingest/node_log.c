@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "ingest/node_csv.h"
 #include "ingest/node_zones.h"
 
 enum { HEAD_BYTES = 64 << 10, MOST_GPUS = 4096, TEXT = 128, LINE_BYTES = 1024, MOST_XIDS = 256 };
@@ -75,6 +76,8 @@ typedef struct {
 
 bool hu_node_log_probe(hu_str head)
 {
+    if (hu_node_csv_probe(head))
+        return true;
     head.n = head.n < HEAD_BYTES ? head.n : HEAD_BYTES;
     if (head.n == 0 || head.p[0] != '{')
         return false;
@@ -385,9 +388,14 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
     int          rc;
 
     if (!hu_node_log_probe(hu_input_head(in)))
-        return hu_fail(err, HU_EFORMAT, r.file, 0,
-                       "no log of holdup monitor --jsonl, and no answer of Prometheus to a query_range of its series");
-    rc = hu_str_starts(hu_input_head(in), HU_STR("{\"time\":")) ? read_log(&r, in, err) : read_answer(&r, in, err);
+        return hu_fail(
+            err, HU_EFORMAT, r.file, 0,
+            "no log of holdup monitor --jsonl, no answer of Prometheus to a query_range of its series, and no CSV "
+            "of nvidia-smi with timestamp");
+    if (hu_node_csv_probe(hu_input_head(in)))
+        rc = hu_node_csv_read(log, in, err);
+    else
+        rc = hu_str_starts(hu_input_head(in), HU_STR("{\"time\":")) ? read_log(&r, in, err) : read_answer(&r, in, err);
     if (rc == 0 && r.is_full)
         rc = hu_fail(err, HU_ELIMIT, r.file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)r.most);
