@@ -4,6 +4,8 @@ import base64
 import collections
 import hashlib
 import html.parser
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import tempfile
@@ -12,7 +14,7 @@ import unittest
 from decimal import Decimal
 
 from tests import page_data
-from tests.program import OWN, SANITIZED, events, real_traces, report, run
+from tests.program import OWN, ROOT, SANITIZED, events, real_traces, report, run
 
 ELEMENTS = {"!doctype", "html", "head", "meta", "title", "style", "body", "a", "header", "p", "h1", "h2", "h3", "h4", "h5", "nav", "ul", "ol", "li", "main",
             "section", "span", "dl", "dt", "dd", "div", "strong", "br", "small", "figure", "figcaption", "svg", "rect", "table", "thead",
@@ -198,6 +200,24 @@ class Page(unittest.TestCase):
                     break
                 time.sleep(0.05)
             self.assertEqual(log.read_text().strip(), str(path))
+
+    def test_long_names_of_the_script_become_short_where_they_are_nothing_else(self):
+        loader = importlib.machinery.SourceFileLoader("bundle", str(ROOT / "scripts/bundle"))
+        bundle = importlib.util.module_from_spec(importlib.util.spec_from_loader("bundle", loader))
+        loader.exec_module(bundle)
+        for code, expected in (
+                ('const rowHeight=1;function f(rowHeight){return rowHeight+"rowHeight";}', 'const $a=1;function f($a){return $a+"rowHeight";}'),
+                ("f(first,rowHeight,last);[a,rowHeight]", "f(first,$a,last);[a,$a]"),
+                ("const rowHeight=1;x.rowHeight", None),                # a property
+                ("const rowHeight=1;x={rowHeight:2}", None),
+                ("const rowHeight=1;x={a,rowHeight}", None),            # a key, too
+                ("const{rowHeight}=x;rowHeight", None),
+                ("const{rowHeight=1}=x;rowHeight", None),
+                ("const rowHeight=1;`${rowHeight}`", None),             # nobody looks into templates
+                ("const rowHeight=1;/rowHeight/.test(x)", "const $a=1;/rowHeight/.test(x)"),
+                ("const $a=1,rowHeight=2;", "const $a=1,$b=2;")):       # short names that are taken
+            with self.subTest(code):
+                self.assertEqual(bundle.shorten(code, ["rowHeight"]), expected or code)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,12 @@ for (const s of Object.values(subjects)) {
     .sort((a, b) => a.start - b.start);
 }
 
+test("timelines are unpacked by a worker, made of the page's own functions", () =>
+  withPage(subjects["a made job"].page, { hash: "#/timeline" }, async (tab) => {
+    await tab.waitForSelector("#timeline[data-ready]");
+    assert.equal(tab.workers().length, 1, "one that fails is ended, and the page does its work");
+  }));
+
 // The address is written 250 ms after the last movement; a later timer of the same page fires behind it, however slow it is.
 const settled = (tab) => tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 270)));
 
