@@ -39,7 +39,10 @@ function show() {
   for (const s of sections) s.hidden = s.id !== id;
   for (const a of document.querySelectorAll("#nav a")) {
     const isHere = a.getAttribute("href").replace(/^#\/?/, "") === id;
-    if (isHere) a.setAttribute("aria-current", "page");
+    if (isHere) {
+      a.setAttribute("aria-current", "page");
+      showTab(a);
+    }
     else a.removeAttribute("aria-current");
   }
   document.title = `${document.querySelector(`#nav a[aria-current]`)?.textContent ?? ""} · ${document.querySelector("h1").textContent} · holdup`;
@@ -62,6 +65,24 @@ function show() {
     timeline.show(query);
   }
   if (anchor !== id) document.getElementById(anchor)?.scrollIntoView();
+}
+
+// Where tabs are out of sight, on narrow screens, an arrow says so; the one that is shown never is.
+function signTabs() {
+  const list = document.querySelector("#nav ul"),
+    sign = () => {
+      list.parentNode.classList.toggle("before", list.scrollLeft > 2);
+      list.parentNode.classList.toggle("after", list.scrollLeft + list.clientWidth < list.scrollWidth - 2);
+    };
+  list.addEventListener("scroll", sign, { passive: true });
+  new ResizeObserver(sign).observe(list);
+}
+
+function showTab(a) {
+  const list = document.querySelector("#nav ul"),
+    [box, all] = [a.getBoundingClientRect(), list.getBoundingClientRect()];
+  if (box.left < all.left + 30) list.scrollLeft += box.left - all.left - 30;
+  else if (box.right > all.right - 30) list.scrollLeft += box.right - all.right + 30;
 }
 
 function chooseRank(index) {
@@ -138,6 +159,7 @@ async function start() {
   for (const a of document.querySelectorAll("#nav a")) a.href = a.getAttribute("href").replace("#", "#/");
   for (const a of document.querySelectorAll("a[data-to]")) a.setAttribute("href", `#${a.dataset.to}`);
   addThemeButton(header);
+  signTabs();
   explain();
   document.querySelector("a.skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address is the section's

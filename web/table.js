@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // table.js - a table that sorts, filters and copies itself, and draws only the rows that are in sight.
 //
-// A table that has a word keeps its order, its filter and its columns in the address: WORD.sort=-total_ns, WORD.find, WORD.columns.
+// A table that has a word keeps its order, its filter and its columns in the address: WORD.sort=-total_ns, WORD.find,
+// WORD.columns=all or =name,calls.
 
 import { addressOf, keepInAddress } from "./address.js";
 import { clean, copyText, el, replace, svg } from "./dom.js";
@@ -72,7 +73,7 @@ export class DataTable {
       column = sort && this.data.columns.find((c) => c.key === sort[2]);
     this.sorted = column ? { key: column.key, type: column.type, isUp: !sort[1] } : null;
     this.find.value = this.search = query.get(`${word}.find`) ?? "";
-    this.showColumns(query.get(`${word}.columns`) === "all");
+    this.showColumns(query.get(`${word}.columns`) ?? "");
   }
 
   keepAddress() {
@@ -81,13 +82,61 @@ export class DataTable {
     keepInAddress(location.hash.replace(/^#\/?/, "").split("?")[0], {
       [`${word}.sort`]: this.sorted && `${this.sorted.isUp ? "" : "-"}${this.sorted.key}`,
       [`${word}.find`]: this.search,
-      [`${word}.columns`]: this.more?.getAttribute("aria-pressed") === "true" ? "all" : "",
+      [`${word}.columns`]: this.chosen,
     });
   }
 
-  showColumns(all) {
-    this.more?.setAttribute("aria-pressed", all);
-    this.columns = this.data.columns.filter((c) => all || c.shown);
+  // `chosen`: "" the usual ones, "all", or their keys: "name,calls"; where none of these is a column, the usual ones.
+  showColumns(chosen) {
+    const all = this.data.columns,
+      usual = all.filter((c) => c.shown),
+      keys = chosen.split(",");
+    const wanted = chosen === "all" ? all : all.filter((c) => keys.includes(c.key));
+    this.columns = wanted.length ? wanted : usual;
+    const isSame = (list) => list.length === this.columns.length && list.every((c, i) => c === this.columns[i]);
+    this.chosen = isSame(usual) ? "" : isSame(all) ? "all" : this.columns.map((c) => c.key).join();
+    this.more?.setAttribute("aria-pressed", this.chosen === "all");
+    this.boxes.querySelectorAll("input").forEach((box, i) => (box.checked = this.columns.includes(all[i])));
+  }
+
+  // A button that opens a box for each column; the last one that is shown cannot be taken away.
+  addMenu() {
+    const { columns, title } = this.data,
+      id = `${this.id}-columns`;
+    const box = (c) =>
+      el(
+        "label",
+        { title: c.help || null },
+        el("input", {
+          type: "checkbox",
+          checked: this.columns.includes(c),
+          onchange: () => {
+            const inputs = this.boxes.querySelectorAll("input");
+            this.showColumns(columns.filter((_, i) => inputs[i].checked).map((x) => x.key).join() || c.key);
+            this.update();
+            this.keepAddress();
+          },
+        }),
+        ` ${c.head && columns.filter((x) => x.head === c.head).length === 1 ? c.head : c.key}`,
+      );
+    const open = (is) => {
+      if (!this.boxes.hasChildNodes()) this.boxes.append(...columns.map(box));
+      this.boxes.hidden = !is;
+      this.pick.setAttribute("aria-expanded", is);
+    };
+    this.pick = el("button", { type: "button", "aria-expanded": "false", "aria-controls": id, onclick: () => open(this.boxes.hidden) }, "columns ▾");
+    this.boxes = el("div", {
+      class: "pick",
+      id,
+      role: "group",
+      "aria-label": `columns of ${title}`,
+      hidden: true,
+      onkeydown: (e) => {
+        if (e.key !== "Escape") return;
+        open(false);
+        this.pick.focus();
+      },
+    });
   }
 
   // Of a tree: does the row hold others?
@@ -129,21 +178,22 @@ export class DataTable {
         ),
       ),
     ];
-    const more = (this.more =
-      data.columns.some((c) => !c.shown) &&
-      el(
-        "button",
-        {
-          type: "button",
-          "aria-pressed": "false",
-          onclick: () => {
-            this.showColumns(this.more.getAttribute("aria-pressed") !== "true");
-            this.update();
-            this.keepAddress();
+    const isMore = data.columns.some((c) => !c.shown);
+    this.more = isMore
+      ? el(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": "false",
+            onclick: () => {
+              this.showColumns(this.chosen === "all" ? "" : "all");
+              this.update();
+              this.keepAddress();
+            },
           },
-        },
-        "all columns",
-      ));
+          "all columns",
+        )
+      : null;
     const folds =
       this.options.isTree &&
       data.rows.some((_, i) => this.hasChild(i)) &&
@@ -160,6 +210,8 @@ export class DataTable {
         },
         "open or close all",
       );
+    this.addMenu();
+    this.chosen = "";
     this.counter = el("span", { class: "note", role: "status" });
     this.body = el("tbody");
     this.head = el("tr");
@@ -172,7 +224,8 @@ export class DataTable {
     this.box.addEventListener("keydown", (event) => this.onKey(event));
     this.element.append(
       el("h3", null, data.title),
-      el("div", { class: "tools" }, this.find, more || null, folds || null, csv, files, this.counter),
+      el("div", { class: "tools" }, this.find, this.more, data.columns.length > 2 && this.pick, folds || null, csv, files, this.counter),
+      this.boxes,
       this.error,
       this.box,
     );

@@ -123,6 +123,46 @@ test("all columns, and back", async () => {
   });
 });
 
+test("columns one by one, by keys, and kept in the address", async () => {
+  await withPage(page, { hash: "#/operators" }, async (tab) => {
+    const table = dataTable(tab, "operators", "Operators"),
+      menu = table.locator(".pick"),
+      button = table.locator("button", { hasText: "columns ▾" }),
+      few = await keysOf(table),
+      all = jsonBlock(page, "data-words").views.find((v) => v.word === "ops").tables[0].columns;
+    const hidden = all.find((c) => !c.shown),
+      boxOf = (c) => menu.locator("label", { hasText: new RegExp(`^ ${all.filter((x) => x.head === c.head).length === 1 ? c.head : c.key}$`) }).locator("input");
+    await button.focus();
+    await tab.keyboard.press("Enter");
+    assert.equal(await button.getAttribute("aria-expanded"), "true");
+    assert.equal(await menu.locator("input").count(), all.length);
+    assert.equal(await menu.locator("input:checked").count(), few.length);
+    await menu.locator("input").first().focus();
+    await tab.keyboard.press("Space"); // the first box is the name's
+    assert.deepEqual(await keysOf(table), few.slice(1));
+    await boxOf(hidden).click();
+    const now = await keysOf(table);
+    assert.ok(now.includes(hidden.key) && !now.includes("name"));
+    assert.match(decodeURIComponent(await tab.evaluate(() => location.hash)), new RegExp(`ops\\.columns=${now.join()}`));
+    await tab.keyboard.press("Escape");
+    assert.ok(await menu.isHidden());
+    assert.equal(await tab.evaluate(() => document.activeElement.textContent), "columns ▾");
+
+    const { hash } = new URL(tab.url());
+    await withPage(page, { hash }, async (other) => {
+      assert.deepEqual(await keysOf(dataTable(other, "operators", "Operators")), now, "a link shows the same columns");
+    });
+    await withPage(page, { hash: "#/operators?ops.columns=nobody" }, async (other) => {
+      assert.deepEqual(await keysOf(dataTable(other, "operators", "Operators")), few, "where there is no such column, the usual ones");
+    });
+    // the last one stays
+    await button.click();
+    for (const key of now) await boxOf(all.find((c) => c.key === key)).click();
+    assert.equal((await keysOf(table)).length, 1);
+    assert.equal(await menu.locator("input:checked").count(), 1);
+  });
+});
+
 test("an operator opens to the kernels that it launched", async () => {
   await withPage(page, { hash: "#/operators" }, async (tab) => {
     const table = dataTable(tab, "operators", "Operators"),
