@@ -117,6 +117,20 @@ class Page(unittest.TestCase):
                 for row in rows[:1]:
                     self.assertEqual([c["key"] for c in table["columns"]], list(row), view["word"])
 
+    def test_runs_are_told_apart_and_have_a_verdict_each(self):
+        slow, fixed, lonely = (OWN[0].parents[1] / name for name in ("slow_loader", "fixed_loader", "python_stacks"))
+        for paths, names in (((slow, fixed), ["slow_loader", "fixed_loader"]), ((fixed, slow), ["fixed_loader", "slow_loader"]),
+                             ((lonely, fixed), ["python_stacks", "fixed_loader"]),      # of which nothing says that it is a rank of two
+                             ((slow,), [])):
+            page = write_page(*paths)
+            runs, said = (page_data.json_block(page, name) for name in ("data-words", "data-report"))
+            with self.subTest(names):
+                self.assertEqual([r["name"] for r in runs["runs"]], names)
+                for run_, path in zip(runs["runs"], paths):
+                    files = [pathlib.Path(said["inputs"][i]["file"]) for i in run_["ranks"]]
+                    self.assertEqual({f.parent.name for f in files}, {path.name})
+                    self.assertIn(f"of {said['ranks'][run_['shown']]['steps']['mean_ns'] / 1e6:.1f} ms", run_["verdict"])
+
     def test_timeline_holds_every_slice_of_the_trace(self):
         for path in self.inputs()[1:]:
             with self.subTest(path.name):

@@ -15,6 +15,18 @@ export function view(word) {
   return words.views.find((v) => v.word === word);
 }
 
+// Into what a step is divided on the host's side: the key of a step's row, its words, its class of colour, what proves it.
+export const roles = [
+  ["kernel_ns", "kernels", "c-compute", "compute"],
+  ["memcpy_ns", "copies", "c-copy", "copy"],
+  ["memset_ns", "sets", "c-set"],
+  ["communication_ns", "communication", "c-comm", "communication"],
+  ["runtime_ns", "runtime calls", "c-call"],
+  ["data_loader_ns", "data loader", "c-data", "data_loader"],
+  ["cpu_exec_ns", "host work", "c-op", "operator"],
+  ["other_ns", "nothing recorded", "c-idle"],
+];
+
 // What a row is called comes first; "note" of a step is no name.  As in src/render/page/table.c.
 function namesFirst(columns) {
   const name = columns.find((c) => c.shown && ["name", "words", "title"].includes(c.key));

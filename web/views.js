@@ -2,6 +2,7 @@
 // views.js - what the script makes of each section: charts, and tables that sort and search, from the rows of the report.
 
 import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
+import { compareView, showCompared } from "./compare_view.js";
 import { clean, copyText, el, replace } from "./dom.js";
 import { flameView } from "./flame_view.js";
 import { cell, time } from "./format.js";
@@ -10,19 +11,8 @@ import { MarkedTable, markBox, nameLink } from "./marks.js";
 import { modulesView } from "./modules.js";
 import { queryView } from "./query.js";
 import { RankChart } from "./ranks.js";
-import { facts, originOf, table, theReport, theWords, view } from "./rows.js";
+import { facts, originOf, roles, table, theReport, theWords, view } from "./rows.js";
 import { drawnRanks } from "./timeline_load.js";
-
-const roles = [
-  ["kernel_ns", "kernels", "c-compute"],
-  ["memcpy_ns", "copies", "c-copy"],
-  ["memset_ns", "sets", "c-set"],
-  ["communication_ns", "communication", "c-comm"],
-  ["runtime_ns", "runtime calls", "c-call"],
-  ["data_loader_ns", "data loader", "c-data"],
-  ["cpu_exec_ns", "host work", "c-op"],
-  ["other_ns", "nothing recorded", "c-idle"],
-];
 
 export function placeLink(id, rank, parameters = {}) {
   const query = new URLSearchParams({ r: rank });
@@ -451,13 +441,13 @@ function host(rank) {
 
 const gpus = (rank) => wholeView(rank, "gpus");
 
-const makers = { steps, operators, kernels, flame: flameView, modules: modulesView, query: queryView, memory, communication, ranks, copies, gpus, host };
+const makers = { steps, operators, kernels, flame: flameView, modules: modulesView, query: queryView, memory, communication, ranks, compare: compareView, copies, gpus, host };
 
 // Which sections a script draws, by their id; the others stand as they were written.
 export const drawn = Object.keys(makers);
 
 // Which of them show one rank alone.
-const isOfRank = (id) => id !== "ranks" && id in makers;
+const isOfRank = (id) => id !== "ranks" && id !== "compare" && id in makers;
 
 export function draw(id, rank) {
   const section = document.getElementById(id),
@@ -481,7 +471,7 @@ export function draw(id, rank) {
 export function sayScope(id, rank) {
   const section = document.getElementById(id),
     { ranks } = theReport();
-  if (ranks.length < 2 || id === "timeline") return;
+  if (ranks.length < 2 || id === "timeline" || id === "compare") return;
   const shown = theWords().rank_index,
     words = isOfRank(id)
       ? rankLabel(rank)
@@ -540,6 +530,7 @@ function sayWhy(rank) {
 
 // Marks what the address asks for in a section that has been drawn.
 export function markPlace(id, rank, query) {
+  if (id === "compare") return showCompared(query);
   const name = { operators: "operator", kernels: "kernel" }[id],
     made = drawnTables.get({ operators: "ops", kernels: "kernels", ranks: "ranks" }[id]);
   if (made && (query.has("row") || query.has(name))) {

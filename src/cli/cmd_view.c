@@ -333,10 +333,12 @@ const hu_command hu_command_view = {
     .about = "Reads traces and serves the page of `report --html` on this machine until Ctrl-C.\n"
              "The page loads only the visible part of the timeline, so even the largest trace\n"
              "opens at once and shows every slice of every rank.  When a file changes, it is read\n"
-             "again, and open pages follow.  The server answers only requests from this machine\n"
-             "that hold the token of the printed address.",
+             "again, and open pages follow.  Of several runs, any two traces are compared.  The\n"
+             "server answers only requests from this machine that hold the token of the printed\n"
+             "address.",
     .examples = "  holdup view trace.json.gz --open\n"
-                "  holdup view run/ --port 0",
+                "  holdup view run/ --port 0\n"
+                "  holdup view before/ after/",
     .wants = "a trace",
     .example = "holdup view trace.json.gz",
     .least = 1,

@@ -321,7 +321,7 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         add_measured(&job->verdict, w->options->beside);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);
-    return 0;
+    return hu_runs_measure(job->ranks, job->n, job->roster.mixes_runs, arena, &job->runs, err);
 }
 
 /* All but process 0: what was read is sent, and perhaps drawn. */

@@ -11,6 +11,7 @@
 #include "job/crew.h"
 #include "job/inputs.h"
 #include "job/rank.h"
+#include "job/runs.h"
 
 typedef struct hu_beside hu_beside; /* job/beside.h */
 
@@ -27,6 +28,7 @@ typedef struct {
     hu_stragglers          stragglers; /* for whom the others wait, and why; empty for one rank alone */
     const hu_joint_replay *joint;      /* all of them replayed together; NULL: one rank alone, or nobody asked */
     hu_verdict             verdict;
+    hu_runs                runs; /* that are no job of one another; none: all are ranks of one */
 
     hu_rank *snapshots; /* of memory, beside the ranks, where they are kept; as named */
     size_t   n_snapshots;

@@ -90,7 +90,7 @@ async function loadWeb() {
   for (const name of readdirSync(join(root, "web")))
     if (name.endsWith(".js")) copyFileSync(join(root, "web", name), join(copy, name));
   const module = (name) => import(pathToFileURL(join(copy, name)).href);
-  const all = ["decode.js", "timeline_model.js", "timeline_draw.js", "flame_tree.js", "groups.js", "filter.js"];
+  const all = ["decode.js", "timeline_model.js", "timeline_draw.js", "flame_tree.js", "groups.js", "filter.js", "compare.js"];
   return Object.assign({}, ...(await Promise.all(all.map(module))));
 }
 export const web = await loadWeb();

@@ -306,6 +306,17 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_rank *rank, 
     }
 }
 
+/* Of very many ranks: does the page hold all of this one?  Of those that a verdict speaks of. */
+static bool is_whole(const hu_report *r, const hu_rank *rank)
+{
+    const hu_job *job = r->job;
+    bool          is = rank == hu_job_shown(job);
+
+    for (size_t i = 0; i < job->runs.n; i++)
+        is |= rank == &job->ranks[job->runs.at[i].verdict.rank];
+    return is;
+}
+
 /* How many rows of a table are written. */
 static size_t rows_of(const hu_report *r, const hu_table *t, const hu_rank *rank)
 {
@@ -313,7 +324,7 @@ static size_t rows_of(const hu_report *r, const hu_table *t, const hu_rank *rank
     const size_t n = hu_report_rows(r, t, rank);
     size_t       most = r->top == 0 || t->is_series ? n : (size_t)r->top;
 
-    if (r->is_brief && rank != hu_job_shown(r->job))
+    if (r->is_brief && !is_whole(r, rank))
         most = t == &hu_table_steps ? BRIEF_STEPS : t->is_series ? 0 : BRIEF_ROWS;
     return n < most ? n : most;
 }
@@ -470,7 +481,7 @@ static bool is_outline(const hu_report *r, const hu_rank *rank)
 {
     enum { MOST_BRIEF = 512 };
 
-    return r->is_brief && r->job->n > MOST_BRIEF && rank != hu_job_shown(r->job) && rank->timeline.bytes.n == 0;
+    return r->is_brief && r->job->n > MOST_BRIEF && !is_whole(r, rank) && rank->timeline.bytes.n == 0;
 }
 
 static void write_outline(hu_json_out *j, const hu_report *r, size_t index)

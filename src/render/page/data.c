@@ -106,6 +106,27 @@ static void write_origins(hu_json_out *j, const hu_page *p)
     hu_json_close(j, ']');
 }
 
+/* The runs that are separate, with what each says of itself; empty: all ranks are of one. */
+static void write_runs(hu_json_out *j, const hu_runs *runs)
+{
+    hu_json_open(j, "runs", '[');
+    for (size_t i = 0; i < runs->n; i++) {
+        const hu_run *run = &runs->at[i];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "name", run->name);
+        hu_json_str(j, "verdict", hu_str_of(run->verdict.text));
+        hu_json_str(j, "confidence", hu_str_of(hu_confidence_name(run->verdict.confidence)));
+        hu_json_int(j, "shown", (int64_t)run->verdict.rank);
+        hu_json_open(j, "ranks", '[');
+        for (size_t k = 0; k < run->n; k++)
+            hu_json_int(j, NULL, (int64_t)run->ranks[k]);
+        hu_json_close(j, ']');
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
 static int write_block(hu_page *p, const char *id, hu_str text, hu_error *err)
 {
     hu_str packed;
@@ -135,6 +156,8 @@ static int write_words(hu_page *p, hu_error *err)
     hu_json_int(&j, "rank_index", (int64_t)p->r->job->verdict.rank);
     write_scenarios(&j, p);
     write_origins(&j, p);
+    write_runs(&j, &p->r->job->runs);
+    hu_json_bool(&j, "is_brief", p->r->job->n > HU_PAGE_WHOLE_RANKS);
     hu_json_close(&j, '}');
     rc = hu_out_take(memory, &text, err);
     return rc < 0 ? rc : write_block(p, "data-words", text, err);

@@ -28,6 +28,7 @@ static const section sections[] = {
     {"memory", "Memory", "Memory", {"memory"}},
     {"communication", "Communication", "Communication", {"comm", "parallelism", "phases"}},
     {"ranks", "Ranks", "Ranks", {NULL}},
+    {"compare", "Compare", "Two traces compared", {NULL}},
     {"copies", "Copies", "Copies between host and device", {"copies"}},
     {"gpus", "GPUs", "GPUs during the run", {"gpus"}},
     {"energy", "Energy", "Energy of the run", {"energy"}},
@@ -56,6 +57,8 @@ static bool is_there(const hu_page *p, const section *s)
 {
     if (strcmp(s->id, "query") == 0)
         return p->r->edition > 0;
+    if (strcmp(s->id, "compare") == 0)
+        return hu_page_has_compare(p);
     return strcmp(s->id, "gpus") == 0 ? has_gpus(p) : strcmp(s->id, "energy") != 0 || has_energy(p);
 }
 
@@ -187,7 +190,9 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     if (strcmp(s->id, "ranks") == 0) {
         write_rank_rows(p);
         hu_page_job(p);
-    } else if (strcmp(s->id, "health") == 0)
+    } else if (strcmp(s->id, "compare") == 0)
+        hu_page_compare(p);
+    else if (strcmp(s->id, "health") == 0)
         hu_page_health(p);
     else if (strcmp(s->id, "system") == 0)
         write_system(p);

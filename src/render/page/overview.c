@@ -304,6 +304,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
                         "<h2 id=\"overview-head\">What is the holdup?</h2>\n");
     hu_page_unread(p->out, &p->r->job->unread, &p->r->job->partial, p->r->job->n);
     hu_page_doubts(p);
+    hu_page_compare_link(p);
     write_verdict(p);
     hu_out_text(p->out, "<p class=\"confidence\">");
     hu_page_badge(p, v->confidence);

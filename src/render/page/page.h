@@ -62,6 +62,11 @@ bool hu_page_has_beside(const hu_page *p);
 void hu_page_doubts(hu_page *p);
 int  hu_page_beside(hu_page *p, hu_error *err);
 
+/* Is there more than one trace to compare; that the traces are of several runs, if so; what each says of itself. */
+bool hu_page_has_compare(const hu_page *p);
+void hu_page_compare_link(hu_page *p);
+void hu_page_compare(hu_page *p);
+
 void hu_page_strip(hu_page *p);               /* every rank, the one that others wait for first; nothing when there is one */
 void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
 int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
