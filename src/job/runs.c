@@ -28,7 +28,7 @@ static bool is_alone(const hu_digest *d)
     return d->info.world_size <= 1 && d->comm.n == 0;
 }
 
-/* Are there traces that nothing makes parts of one job?  Without numbers all of them; else some, and a number is there twice. */
+/* Are there traces that nothing makes parts of one job?  Without numbers all; else some, and a number is there twice. */
 static bool are_apart(const hu_rank *ranks, size_t n)
 {
     bool any = false, all = true, is_numbered = false, is_twice = false;

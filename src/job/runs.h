@@ -21,9 +21,9 @@ typedef struct {
 } hu_runs;
 
 /*
- * Of runs that a job mixes (hu_roster), each folder is one, and a rank that a folder has twice opens the next.  So it is where
- * processes that know of no others, and never communicate, have no number or one that is there twice.  Lives in `arena`.
- * Returns 0 or HU_ENOMEM.
+ * Of runs that a job mixes (hu_roster), each folder is one, and a rank that a folder has twice opens the next.  So it is
+ * where processes that know of no others, and never communicate, have no number or one that is there twice.  Lives in
+ * `arena`.  Returns 0 or HU_ENOMEM.
  */
 int hu_runs_measure(const hu_rank *ranks, size_t n, bool mixes_runs, hu_arena *arena, hu_runs *out, hu_error *err);
 
