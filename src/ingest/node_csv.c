@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * node_csv.c - a heading, and a line for each GPU and moment.
  *
- * Traps: units stand in the heading, behind values, or nowhere (nounits).  nvidia-smi's times are local and name no zone; they
- * are read in the zone of this machine (TZ), others as they say.  Without a UUID, GPUs are told apart by index, so logs of two
- * nodes would be one: then each file is a node of its own.
+ * Traps: units stand in the heading, behind values, or nowhere (nounits).  nvidia-smi's times are local and name no zone;
+ * they are read in the zone of this machine (TZ), others as they say.  Without a UUID, GPUs are told apart by index, so logs
+ * of two nodes would be one: then each file is a node of its own.
  */
 #include "ingest/node_csv.h"
 

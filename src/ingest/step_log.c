@@ -2,8 +2,8 @@
  * step_log.c - line by line: steps, their parts, NCCL.
  *
  * Traps: all ranks may write into one log, so a step may be told several times, some lines apart; the slowest is the step's
- * time.  After a restart from a checkpoint the numbers fall back, and those steps are computed again.  Megatron prints the mean
- * of the steps since the line before.  DeepSpeed's breakdown has the times of micro steps beside their sums: the sums count.
+ * time.  After a restart from a checkpoint the numbers fall back, and those steps are computed again.  Megatron prints the
+ * mean of the steps since the line before.  DeepSpeed's breakdown has micro steps beside their sums: the sums count.
  */
 #include "ingest/step_log.h"
 

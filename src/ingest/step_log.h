@@ -9,14 +9,15 @@
 #include "trace/step_log.h"
 
 /*
- * Is there a line of a step, or one of NCCL's, in this file?  It may stand anywhere, so the whole file is read, unless another
- * reader knows its beginning.  `any_text`: what no other reader knows will do.  False for pipes and what cannot be opened.
+ * Is there a line of a step, or one of NCCL's, in this file?  It may stand anywhere, so all of a text may be read, unless
+ * another reader knows its beginning.  `any_text`: what no other reader knows will do.  False for pipes and what cannot be
+ * opened.
  */
 bool hu_step_log_is_file(const char *path, bool any_text);
 
 /*
- * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of the
- * step), 2 (time) and 3 (s, ms or us; none: s).  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO.
+ * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of
+ * the step), 2 (time) and 3 (s, ms or us; none: s).  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO.
  */
 int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err);
 

@@ -10,8 +10,8 @@ static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
 static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
 
 const char hu_log_why_not[] =
-    "Cannot tell from a log: whether the GPU was busy or waited for the host, data or other ranks, and which operations took "
-    "the time. Record a few steps: holdup run -- COMMAND, or torch.profiler.";
+    "Cannot tell from a log: whether the GPU was busy or waited for the host, data or other ranks, and which operations "
+    "took the time. Record a few steps: holdup run -- COMMAND, or torch.profiler.";
 
 const char *hu_log_role_word(hu_log_role role)
 {
@@ -42,13 +42,13 @@ static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
             continue;
         if (p->role == HU_LOG_DATA)
             SAY(add(out, n, "data_loading", ns),
-                "Data loading (%.*s) takes %s of a step, %s: with more loader workers, prefetching or a faster file system a "
-                "step would be %s shorter at most.",
+                "Data loading (%.*s) takes %s of a step, %s: with more loader workers, prefetching or a faster file "
+                "system a step would be %s shorter at most.",
                 HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t, hu_say_pct(100 * p->share).t);
         else if (p->role == HU_LOG_COMM)
             SAY(add(out, n, "communication", ns),
-                "Communication (%.*s) takes %s of a step, %s: overlapped with computing, a step would be that much shorter at "
-                "most. DeepSpeed and Megatron wait for the GPU at each timer, so without timers some of it may be hidden "
+                "Communication (%.*s) takes %s of a step, %s: overlapped with computing, a step would be that much shorter "
+                "at most. DeepSpeed and Megatron wait for the GPU at each timer, so without timers some of it may be hidden "
                 "already.",
                 HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t);
     }
@@ -64,8 +64,8 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
     SAY(add(out, n, "slow_steps", share * a->step.mean),
-        "%zu of %zu %s more than 1.5 times as long as the typical step%s. %s cost%s %s of the time of all steps; the slowest, "
-        "step %lld (line %llu), took %s.",
+        "%zu of %zu %s more than 1.5 times as long as the typical step%s. %s cost%s %s of the time of all steps; the "
+        "slowest, step %lld (line %llu), took %s.",
         a->n_slow, a->step.n,
         a->covers > 1    ? (a->n_slow == 1 ? "lines tells of steps that take" : "lines tell of steps that take")
         : a->n_slow == 1 ? "steps takes"
@@ -127,8 +127,8 @@ static void hint_nccl(const hu_log_nccl *nccl, hu_log_hint *out, size_t *n)
             hu_say_count((int64_t)nccl->n_socket).t, nccl->n_no_ib ? ", as it found no InfiniBand or RoCE device" : "");
     if (nccl->n_ib && !nccl->n_ib_direct)
         SAY(add(out, n, "no_gpudirect", NAN),
-            "No connection over InfiniBand or RoCE uses GPUDirect RDMA (0 of %s channels): data goes through host memory. It "
-            "needs nvidia-peermem or DMA-BUF, and a NIC near the GPU (NCCL_NET_GDR_LEVEL).",
+            "No connection over InfiniBand or RoCE uses GPUDirect RDMA (0 of %s channels): data goes through host memory. "
+            "It needs nvidia-peermem or DMA-BUF, and a NIC near the GPU (NCCL_NET_GDR_LEVEL).",
             hu_say_count((int64_t)nccl->n_ib).t);
     if (nccl->n_shm && !nccl->n_p2p) {
         set = setting_of(nccl, "NCCL_P2P_DISABLE");
