@@ -7,7 +7,7 @@
 
 typedef enum {
     HU_LINE_NONE,
-    HU_LINE_MEGATRON, /* " iteration  10/ 100 | … elapsed time per iteration (ms): 942.0 | …": since the line before */
+    HU_LINE_MEGATRON,  /* " iteration  10/ 100 | … elapsed time per iteration (ms): 942.0 | …": since the line before */
     HU_LINE_PIPELINE,  /* DeepSpeed's pipeline: "steps: 10 loss: 2.1 iter time (s): 0.754 samples/sec: 42.4" */
     HU_LINE_DEEPSPEED, /* "global_step=5, … CurrSamplesPerSec=2553.4": a rate without a time */
     HU_LINE_STEP,      /* of others: a number behind "step" or "iter", and a time */
