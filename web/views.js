@@ -491,7 +491,7 @@ export function sayScope(id, rank) {
       { class: "scope" },
       isOfRank(id) ? rankLabel(rank) : written.get(id),
       !isOfRank(id) && !isShown && id !== "ranks" && id !== "query" && [
-        `. ${rankLabel(rank)} is chosen for: `,
+        `; ${rankLabel(rank)} is chosen for: `,
         ["steps", "operators", "kernels", "timeline"].map((x, k) => [k ? ", " : "", el("a", { href: placeLink(x, rank) }, x)]),
       ],
     ),

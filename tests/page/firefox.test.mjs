@@ -106,9 +106,14 @@ test("the theme changes, and the rank", { skip }, async () => {
 });
 
 test("names that mean harm stay text", { skip }, async () => {
-  const evil = ["<img src=x onerror=window.__pwned=1>", "</script><script>window.__pwned=1</script>", "--><svg onload=window.__pwned=1>"];
+  const evil = [
+    "<img src=x onerror=window.__pwned=1>",
+    "</script><script>window.__pwned=1</script>",
+    "--><svg onload=window.__pwned=1>",
+  ];
   let turn = 0;
-  const rename = (name) => (/^(ProfilerStep|enumerate)/.test(name) ? name : JSON.stringify(evil[turn++ % evil.length] + name).slice(1, -1));
+  const rename = (name) =>
+    /^(ProfilerStep|enumerate)/.test(name) ? name : JSON.stringify(evil[turn++ % evil.length] + name).slice(1, -1);
   const page = makePage(makeTrace(join(folder, "firefox-hostile.json"), { steps: 3, launches: 40, rename }));
   await inFirefox(page, {}, async (tab) => {
     for (const id of await viewsOf(tab)) {

@@ -19,9 +19,12 @@ const broken = (tab) =>
       seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
     const say = (what, e) => found.push(`${what}: ${e.outerHTML.slice(0, 120)}`);
     for (const e of document.querySelectorAll("button, select, input, textarea, canvas")) say("dead", e);
-    for (const e of document.querySelectorAll("main p, main li, main dd, main h2, main h3, main figure, main article, main td.t:first-child"))
+    for (const e of document.querySelectorAll(
+      "main p, main li, main dd, main h2, main h3, main figure, main article, main td.t:first-child",
+    ))
       if (seen(e) && !e.textContent.trim() && !e.querySelector("svg")) say("empty", e);
-    for (const e of document.querySelectorAll("main table")) if (!e.querySelector("tbody tr, .key tr, tr td")) say("without rows", e);
+    for (const e of document.querySelectorAll("main table"))
+      if (!e.querySelector("tbody tr, .key tr, tr td")) say("without rows", e);
     for (const e of document.querySelectorAll("main h3"))
       if (!e.nextElementSibling || /^(H2|H3)$/.test(e.nextElementSibling.tagName)) say("nothing below", e);
     for (const e of document.querySelectorAll("a"))
@@ -88,7 +91,10 @@ test("GPUs, energy and memory: the first rows of their tables", async () => {
   await withPage(makePage(...gpus), off, async (tab) => {
     const cells = await tab.locator("#gpus tbody tr").first().locator("td").allInnerTexts();
     assert.ok(cells.includes(String(rank.gpus.gpus[0].number)), cells.join());
-    assert.ok(cells.some((c) => c.includes("H100 <i>")), "a name is a text");
+    assert.ok(
+      cells.some((c) => c.includes("H100 <i>")),
+      "a name is a text",
+    );
     assert.ok((await tab.locator("#energy tbody tr").count()) > 0);
   });
   await withPage(makePage(...job), off, async (tab) => assert.ok((await tab.locator("#memory tbody tr").count()) > 0));
