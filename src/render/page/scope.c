@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scope.c - of whom a section speaks, where there are several ranks: the whole job, or one of them.  The script says it again
- * when another rank is chosen. */
+ * scope.c - of whom a section speaks, where there are several ranks: the whole job, or one of them.  The script says it
+ * again when another rank is chosen. */
 #include "advise/say_memory.h"
 #include "render/page/page.h"
 
