@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch test-nsys lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch test-nsys test-firefox lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
@@ -18,6 +18,7 @@ help:
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
 	@echo 'make test-nsys  the two tools around one another, with Nsight Systems 2022.4.2 of Debian, fetched into ~/.cache/holdup/nsys (175 MB)'
+	@echo 'make test-firefox  the page in Firefox (312 MB of Debian packages)'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
 	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md, query.md, doctor.md and xid.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
@@ -83,6 +84,11 @@ test-torch: build
 
 test-nsys: build
 	@nsys=$$(python3 -m tests.nsys_debian) && HOLDUP=$(BUILD)/holdup HOLDUP_NSYS="$$nsys" python3 -m unittest tests.test_nsys
+
+test-firefox: build
+	@scripts/setup --quiet firefox
+	@test -d tests/page/node_modules || (cd tests/page && npm ci --ignore-scripts --no-audit --no-fund)
+	@HOLDUP=$(BUILD)/holdup node --test tests/page/firefox.test.mjs
 
 lint:
 	@scripts/setup --quiet test

@@ -18,7 +18,7 @@ from tests.program import OWN, ROOT, SANITIZED, events, real_traces, report, run
 
 ELEMENTS = {"!doctype", "html", "head", "meta", "title", "style", "body", "a", "header", "p", "h1", "h2", "h3", "h4", "h5", "nav", "ul", "ol", "li", "main",
             "section", "span", "dl", "dt", "dd", "div", "strong", "br", "small", "figure", "figcaption", "svg", "rect", "table", "thead",
-            "tbody", "tr", "th", "td", "code", "pre", "article", "details", "summary", "script"}
+            "tbody", "tr", "th", "td", "code", "pre", "article", "details", "summary", "script", "noscript"}
 VOID = {"meta", "br"}
 CATEGORIES = {"kernel", "cpu_op", "cuda_runtime", "gpu_memcpy", "gpu_memset", "user_annotation", "python_function", "cuda_driver"}
 

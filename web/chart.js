@@ -7,7 +7,7 @@ import { clean, el, svg } from "./dom.js";
 import { cell, time } from "./format.js";
 import { heatColor } from "./palette.js";
 
-export const width = 900; // of every chart
+export const width = Math.min(900, Math.max(320, innerWidth - 30)); // of every chart
 
 // 1, 2 or 5 times a power of ten, so that about `n` of them make `most`.
 function roundStep(most, n) {
@@ -118,7 +118,7 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
     const group = svg("g", { class: b.isFaint ? "faint" : null }, svg("title", null, clean(words)), rects);
     return link ? svg("a", { href: link(i), "aria-label": clean(words) }, group) : group;
   });
-  const every = Math.ceil(bars.length / 20);
+  const every = Math.ceil((bars.length * 41) / (width - left));
   const labels = bars.map(
     (b, i) =>
       i % every === 0 &&
@@ -135,7 +135,7 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
 
 // Times below a chart.
 export function timeTicks(span, height, left, label = time) {
-  return [0, 0.25, 0.5, 0.75, 1].map((s) =>
+  return (width < 500 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((s) =>
     svg(
       "text",
       {
@@ -230,7 +230,7 @@ export function heatMap({ title, rows, columns, values, type, pick }) {
   const flat = values.flat().filter((v) => v !== null),
     least = Math.min(...flat),
     most = Math.max(...flat);
-  const cellWidth = Math.max(2, Math.min(120, Math.floor(840 / columns.length))),
+  const cellWidth = Math.max(2, Math.min(120, Math.floor((width - 60) / columns.length))),
     cellHeight = rows.length > 64 ? Math.max(1, Math.floor(640 / rows.length)) : 22;
   const canvas = el("canvas", {
     class: "heat",

@@ -110,14 +110,17 @@ function addRankSelect(header) {
   const { ranks } = theReport();
   if (ranks.length < 2) return;
   header.append(
-    el("label", { for: "rank" }, "rank"),
-    ranks.length > 200 ? rankField(ranks) : el(
-      "select",
-      {
-        id: "rank",
-        onchange: (event) => chooseRank(Number(event.target.value)),
-      },
-      ranks.map((_, i) => el("option", { value: i }, rankLabel(i))),
+    el(
+      "span",
+      { class: "pick" },
+      el("label", { for: "rank" }, "rank "),
+      ranks.length > 200
+        ? rankField(ranks)
+        : el(
+            "select",
+            { id: "rank", onchange: (event) => chooseRank(Number(event.target.value)) },
+            ranks.map((_, i) => el("option", { value: i }, rankLabel(i))),
+          ),
     ),
   );
 }

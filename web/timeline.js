@@ -60,12 +60,16 @@ export class Timeline {
         "details",
         { class: "others" },
         el("summary", null, "other ranks"),
-        ranks.map((r) =>
-          el(
-            "label",
-            null,
-            el("input", { type: "checkbox", value: r, onchange: (e) => this.toggleRank(r, e.target.checked) }),
-            ` rank ${theReport().ranks[r].rank}`,
+        el(
+          "div",
+          { class: "panel list" },
+          ranks.map((r) =>
+            el(
+              "label",
+              null,
+              el("input", { type: "checkbox", value: r, onchange: (e) => this.toggleRank(r, e.target.checked) }),
+              ` rank ${theReport().ranks[r].rank}`,
+            ),
           ),
         ),
       );
@@ -105,6 +109,10 @@ export class Timeline {
       this.whatif,
       this.others || null,
     );
+    // the lists lie over the tracks
+    const closeLists = () => tools.querySelectorAll("details[open]").forEach((list) => (list.open = false));
+    tools.addEventListener("keydown", (e) => e.key === "Escape" && closeLists());
+    this.canvas.addEventListener("pointerdown", closeLists);
     replace(
       this.section,
       head,
@@ -762,7 +770,7 @@ export class Timeline {
       this.scroll(0);
     });
     fill();
-    replace(this.trackList, el("summary", null, "tracks"), find, list);
+    replace(this.trackList, el("summary", null, "tracks"), el("div", { class: "panel" }, find, list));
   }
 
   fold(lane) {

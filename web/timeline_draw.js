@@ -159,8 +159,10 @@ export class Painter {
         const x0 = Math.max(x, view.left),
           x1 = Math.min(x + width, view.width);
         c.fillRect(x0, y, Math.max(1, x1 - x0 - (width > 3 ? 0.6 : 0)), box);
-        if (kind === "collective" && width > 6) this.paintStripes(x0, x1, y, colors);
-        if (width > 26) this.paintText(t, label[i], x0, x1 - x0, y, color === colors.line ? colors.text : colors["on-color"]);
+        const isStriped = kind === "collective" && width > 6,
+          room = width > 26 ? x1 - x0 - (isStriped ? 20 : 0) : 0,
+          end = this.paintText(t, label[i], x0, room, y, color === colors.line ? colors.text : colors["on-color"]);
+        if (isStriped) this.paintStripes(end, x1, y, colors); // none go through its name
         if (width > 26) painted = "";
         i++;
         continue;
@@ -213,12 +215,14 @@ export class Painter {
     c.restore();
   }
 
+  // Where the text ends.
   paintText(t, label, x, width, y, color) {
-    const text = textOf(t, label),
-      most = Math.floor((width - 6) / letter);
-    if (most < 3) return;
+    const most = Math.floor((width - 6) / letter);
+    if (most < 3) return x;
+    const text = textOf(t, label);
     this.context.fillStyle = color;
     this.context.fillText(text.length > most ? text.slice(0, most - 1) + "…" : text, x + 3, y + box / 2 + 0.5);
+    return x + 6 + Math.min(most, text.length) * letter;
   }
 
   outline(view, t, i, shift, y, colors) {
@@ -285,7 +289,8 @@ export class Painter {
     for (const arrow of arrows ?? []) this.paintArrow(view, at(arrow.from), arrow.fromY, at(arrow.to), arrow.toY, colors);
   }
 
-  vertical(view, x, words, dash, colors, y) {
+  // Its words stand so far above the lower border, where they hide least.
+  vertical(view, x, words, dash, colors, up) {
     const c = this.context;
     if (x < view.left || x > view.width) return;
     c.strokeStyle = colors.accent;
@@ -299,9 +304,9 @@ export class Painter {
     const wide = words.length * letter + 8,
       left = x + wide > view.width ? x - wide - 2 : x + 2;
     c.fillStyle = colors.back;
-    c.fillRect(left, rulerHeight + y - 8, wide, 15);
+    c.fillRect(left, view.height - up - 8, wide, 15);
     c.fillStyle = colors.text;
-    c.fillText(words, left + 4, rulerHeight + y);
+    c.fillText(words, left + 4, view.height - up);
   }
 
   paintArrow(view, x0, y0, x1, y1, colors) {

@@ -447,15 +447,15 @@ const makers = { steps, operators, kernels, flame: flameView, modules: modulesVi
 export const drawn = Object.keys(makers);
 
 // Which of them show one rank alone.
-const isOfRank = (id) => id !== "ranks" && id !== "compare" && id in makers;
+const isOfRank = (id) => !["ranks", "compare", "query"].includes(id) && id in makers;
 
 export function draw(id, rank) {
   const section = document.getElementById(id),
-    head = section.querySelector("h2"),
+    head = section.querySelectorAll("h2, :scope > .scope"),
     isOutline = isOfRank(id) && theReport().ranks[rank].is_outline;
   replace(
     section,
-    head,
+    [...head],
     isOutline
       ? el(
           "div",
@@ -467,33 +467,42 @@ export function draw(id, rank) {
   );
 }
 
+const written = new Map(); // what the program wrote of whom a section speaks
+
 // Says of whom a section speaks, where there are several ranks: the selector changes nothing of what is the whole job's.
 export function sayScope(id, rank) {
-  const section = document.getElementById(id),
-    { ranks } = theReport();
-  if (ranks.length < 2 || id === "timeline" || id === "compare") return;
-  const shown = theWords().rank_index,
-    words = isOfRank(id)
-      ? rankLabel(rank)
-      : {
-          overview: `whole job: the verdict. Numbers: ${rankLabel(shown)}, which has the longest steps`,
-          findings: `whole job; evidence: ${rankLabel(shown)}, which has the longest steps`,
-          ranks: "whole job",
-          beside: "whole job",
-          energy: "whole job",
-        }[id] ?? rankLabel(shown);
-  section.querySelector(":scope > .scope")?.remove();
-  section.querySelector("h2").after(
+  const place = document.querySelector(`#${id} > .scope`),
+    isShown = rank === theWords().rank_index;
+  if (!place || id === "compare") return;
+  if (!written.has(id)) written.set(id, place.textContent);
+  place.replaceWith(
     el(
       "p",
       { class: "scope" },
-      words,
-      !isOfRank(id) && rank !== shown && id !== "ranks" && [
-        `. ${rankLabel(rank)} is chosen for: `,
+      isOfRank(id) ? rankLabel(rank) : written.get(id),
+      !isOfRank(id) && !isShown && id !== "ranks" && id !== "query" && [
+        `; ${rankLabel(rank)} is chosen for: `,
         ["steps", "operators", "kernels", "timeline"].map((x, k) => [k ? ", " : "", el("a", { href: placeLink(x, rank) }, x)]),
       ],
     ),
   );
+  if (id === "overview") compareTiles(rank, isShown);
+}
+
+// What tiles of the first screen say of a rank.
+const tileNumbers = {
+  step: (r) => r.steps.source !== "none" && r.steps.counted > 0 && cell("ns", r.steps.mean_ns),
+  lost: ({ step_breakdown: b }) => b?.step_ns > 0 && b.gpu_busy_pct !== null && `${(100 * (1 - b.compute_ns / b.step_ns)).toFixed(0)} %`,
+  peak: (r) => r.memory?.pools[0]?.peak_bytes > 0 && cell("bytes", r.memory.pools[0].peak_bytes),
+};
+
+// The number of the rank that is chosen, below that of the rank that the verdict speaks of.
+function compareTiles(rank, isShown) {
+  for (const tile of document.querySelectorAll(".tile")) {
+    tile.querySelector(".chosen")?.remove();
+    const words = !isShown && tileNumbers[tile.dataset.of]?.(theReport().ranks[rank]);
+    if (words) tile.querySelector("dd a").append(el("small", { class: "chosen" }, `rank ${theReport().ranks[rank].rank}: ${words}`));
+  }
 }
 
 // Why the others wait for a rank, as far as it is known, and where that is seen.

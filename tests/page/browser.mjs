@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// browser.mjs - opens pages in Chromium and watches what they do.
+// browser.mjs - opens pages in Chromium, or in another browser, and watches what they do.
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
@@ -30,10 +30,11 @@ after(() => browser?.close());
 export const desktop = { width: 1280, height: 900 },
   phone = { width: 390, height: 844 };
 
-// A fresh browser for one page; `use(tab)` may read tab.problems.  What the page must never do fails the test at the end.
+// A fresh context for one page, of `browser` or else Chromium; `use(tab)` may read tab.problems.  What the page must never do
+// fails the test at the end.
 export async function withPage(page, options, use) {
-  const { hash = "", expected = [], wait = true, isQuiet = false, ...contextOptions } = options;
-  const context = await (await theBrowser()).newContext({ viewport: desktop, ...contextOptions });
+  const { hash = "", expected = [], wait = true, isQuiet = false, browser: other, ...contextOptions } = options;
+  const context = await (other ?? (await theBrowser())).newContext({ viewport: desktop, ...contextOptions });
   await context.addInitScript(() => {
     // what is copied, without the system's clipboard
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void (window.copied = text) } });

@@ -31,7 +31,7 @@ for (const { name, words } of jobs) {
     await withPage(page, {}, async (tab) => {
       assert.equal(await tab.textContent(".verdict"), report.verdict.text);
       assert.equal(await tab.textContent(".confidence .badge"), `confidence: ${report.verdict.confidence}`);
-      const step = tab.locator(".tile", { has: tab.locator("dt", { hasText: /^one step$/ }) });
+      const step = tab.locator(".tile", { has: tab.locator("dt", { hasText: /^one step(, rank \d+)?$/ }) });
       if (rank.steps.source !== "none" && rank.steps.counted > 0)
         assertShows(await step.locator("strong").textContent(), rank.steps.mean_ns, "mean step");
       else assert.equal(await step.count(), 0);

@@ -2,34 +2,10 @@
 // GPUs that were sampled beside a run: the section has what `--view gpus` has, of the rank that is chosen, and is missing where none were.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { viewsOf, visit, withPage } from "./browser.mjs";
-import { examples, folder, makePage, runJson } from "./program.mjs";
-
-// A second of kernels on device 0, which is GPU `number` of the machine, with a clock and a power of its own.
-function writeRank(rank, number, mhz, watts) {
-  const track = (name, ts, value) => ({ ph: "C", name: `GPU 0 ${name}`, pid: 1, ts, args: { value } }),
-    events = [];
-  for (let i = 0; i < 10; i++) {
-    const ts = 1e5 * i,
-      args = { correlation: i + 1, device: 0, stream: 7 };
-    events.push(
-      { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts, dur: 10, args },
-      { ph: "X", cat: "kernel", name: "<b>work</b>", pid: 0, tid: 7, ts: ts + 20, dur: 80000, args },
-      track("SM clock (MHz)", ts, mhz),
-      track("power (W)", ts, watts),
-      track("energy (J)", ts, watts * i),
-      track("clock event reasons (bits)", ts, rank ? 4 : 0),
-    );
-  }
-  const line = [number, 1, 0, 0, 1980, 2619, 700000, 8e10, 1e8, 1023, 0, `GPU-${number}`, "1B", "580", "H100 <i>", "", 0];
-  const path = join(folder, `gpus-${process.pid}-${rank}.json`);
-  const job = { distributedInfo: { rank, world_size: 2 }, "holdup.gpus": `${line.join("\t")}\n`, traceEvents: events };
-  writeFileSync(path, JSON.stringify(job));
-  return path;
-}
+import { sampledRank } from "./make.mjs";
+import { examples, makePage, runJson } from "./program.mjs";
 
 // The cells of the only row, by their heads; a head that stands twice has a number behind it.
 const readRow = (tab) =>
@@ -40,7 +16,7 @@ const readRow = (tab) =>
   });
 
 test("GPUs: the row of each rank, and what lowered its clock", async () => {
-  const files = [writeRank(0, 3, 1980, 500), writeRank(1, 5, 1320, 690)],
+  const files = [sampledRank(0, 3, 1980, 500), sampledRank(1, 5, 1320, 690)],
     report = runJson(...files);
   await withPage(makePage(...files), {}, async (tab) => {
     await visit(tab, "gpus");

@@ -209,3 +209,52 @@ export function manyRanks(n, late = 7) {
   renameSync(part, place);
   return place;
 }
+
+// A second of kernels on device 0, which is GPU `number` of the machine, with a clock and a power of its own.
+export function sampledRank(rank, number, mhz, watts) {
+  const track = (name, ts, value) => ({ ph: "C", name: `GPU 0 ${name}`, pid: 1, ts, args: { value } }),
+    events = [];
+  for (let i = 0; i < 10; i++) {
+    const ts = 1e5 * i,
+      args = { correlation: i + 1, device: 0, stream: 7 };
+    events.push(
+      { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts, dur: 10, args },
+      { ph: "X", cat: "kernel", name: "<b>work</b>", pid: 0, tid: 7, ts: ts + 20, dur: 80000, args },
+      track("SM clock (MHz)", ts, mhz),
+      track("power (W)", ts, watts),
+      track("energy (J)", ts, watts * i),
+      track("clock event reasons (bits)", ts, rank ? 4 : 0),
+    );
+  }
+  const line = [number, 1, 0, 0, 1980, 2619, 700000, 8e10, 1e8, 1023, 0, `GPU-${number}`, "1B", "580", "H100 <i>", "", 0];
+  const path = join(folder, `gpus-${process.pid}-${rank}.json`);
+  const job = { distributedInfo: { rank, world_size: 2 }, "holdup.gpus": `${line.join("\t")}\n`, traceEvents: events };
+  writeFileSync(path, JSON.stringify(job));
+  return path;
+}
+
+// Five steps of one kernel and one all-reduce on each rank, below `base`.
+export function scalingRun(base, ranks) {
+  const at = join(base, `a-run-whose-name-is-rather-long-${ranks}`);
+  mkdirSync(at, { recursive: true });
+  for (let rank = 0; rank < ranks; rank++) {
+    const traceEvents = [],
+      put = (cat, name, ts, dur, tid, args = {}) =>
+        traceEvents.push({ ph: "X", cat, name, pid: cat === "kernel" ? 0 : 1, tid, ts, dur, args });
+    for (let k = 0; k < 5; k++) {
+      const t = 1000 + 12000 * k;
+      put("user_annotation", `ProfilerStep#${k}`, t, 12000, 1);
+      for (const [i, name, start, dur] of [
+        [0, "gemm", 10, 10000],
+        [1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 10010, 300 * ranks],
+      ]) {
+        const correlation = 100 + 2 * k + i;
+        put("cuda_runtime", "cudaLaunchKernel", t + 2 * i, 2, 1, { correlation });
+        put("kernel", name, t + start, dur, 7, { stream: 7, device: 0, correlation });
+      }
+    }
+    const distributedInfo = { backend: "nccl", rank, world_size: ranks };
+    writeFileSync(join(at, `rank${rank}.json`), JSON.stringify({ distributedInfo, traceEvents }));
+  }
+  return at;
+}

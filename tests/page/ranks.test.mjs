@@ -37,6 +37,31 @@ test("each section says whether it is of the rank that is chosen or of the whole
     }
   }));
 
+test("tiles say whose number they have, and add the number of the rank that is chosen", () =>
+  withPage(job, {}, async (tab) => {
+    const { ranks } = jsonBlock(job, "data-report"),
+      other = ranks[1 - shown],
+      lost = (b) => 100 * (1 - b.compute_ns / b.step_ns),
+      tile = (of) => tab.locator(`.tile[data-of="${of}"]`),
+      numbers = { step: (r) => r.steps.mean_ns, lost: (r) => lost(r.step_breakdown), peak: (r) => r.memory.pools[0].peak_bytes };
+    for (const [of, number] of Object.entries(numbers)) {
+      assert.match(await tile(of).locator("dt").textContent(), new RegExp(`, rank ${ranks[shown].rank}$`));
+      assertShows(await tile(of).locator("strong").textContent(), number(ranks[shown]), of);
+    }
+    assert.equal(await tab.locator(".tile .chosen").count(), 0);
+    await tab.selectOption("#rank", String(1 - shown));
+    for (const [of, number] of Object.entries(numbers)) {
+      const [, rank, value] = /^rank (\d+): (.*)$/.exec(await tile(of).locator(".chosen").textContent());
+      assert.equal(Number(rank), other.rank);
+      assertShows(value, number(other), of);
+    }
+    await tab.selectOption("#rank", String(shown));
+    assert.equal(await tab.locator(".tile .chosen").count(), 0);
+    // of all ranks, each by its own step
+    const sum = ranks.reduce((n, r) => n + lost(r.step_breakdown) / 10, 0);
+    assert.match(await tile("lost").textContent(), new RegExp(`the job loses ${sum.toFixed(1)} of ${10 * ranks.length} GPU-hours`));
+  }));
+
 test("of many ranks the page holds a line each, and whole ones that it draws", () => {
   assert.equal(report.ranks.length, n);
   const outlines = report.ranks.filter((r) => r.is_outline);

@@ -2,44 +2,19 @@
 // The page of `holdup scale`: it fits a phone, and has the colours of the report in both themes.
 
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { phone, withPage } from "./browser.mjs";
+import { scalingRun } from "./make.mjs";
 import { folder, openPage, run } from "./program.mjs";
 
 const base = join(folder, `scale-${process.pid}`);
 after(() => rmSync(base, { recursive: true, force: true }));
 
-// Five steps of one kernel and one all-reduce on each rank.
-function writeRun(ranks) {
-  const at = join(base, `a-run-whose-name-is-rather-long-${ranks}`);
-  mkdirSync(at, { recursive: true });
-  for (let rank = 0; rank < ranks; rank++) {
-    const traceEvents = [],
-      put = (cat, name, ts, dur, tid, args = {}) =>
-        traceEvents.push({ ph: "X", cat, name, pid: cat === "kernel" ? 0 : 1, tid, ts, dur, args });
-    for (let k = 0; k < 5; k++) {
-      const t = 1000 + 12000 * k;
-      put("user_annotation", `ProfilerStep#${k}`, t, 12000, 1);
-      for (const [i, name, start, dur] of [
-        [0, "gemm", 10, 10000],
-        [1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 10010, 300 * ranks],
-      ]) {
-        const correlation = 100 + 2 * k + i;
-        put("cuda_runtime", "cudaLaunchKernel", t + 2 * i, 2, 1, { correlation });
-        put("kernel", name, t + start, dur, 7, { stream: 7, device: 0, correlation });
-      }
-    }
-    const distributedInfo = { backend: "nccl", rank, world_size: ranks };
-    writeFileSync(join(at, `rank${rank}.json`), JSON.stringify({ distributedInfo, traceEvents }));
-  }
-  return at;
-}
-
 const file = join(folder, `scale-${process.pid}.html`);
 after(() => rmSync(file, { force: true }));
-const done = run("scale", "-q", writeRun(1), writeRun(2), "--weak", "--html", file);
+const done = run("scale", "-q", scalingRun(base, 1), scalingRun(base, 2), "--weak", "--html", file);
 assert.equal(done.status, 0, done.err);
 const page = openPage(file);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // screenshots.mjs - pictures of every view: node tests/page/screenshots.mjs FOLDER TRACE...
 //
-// Of each view light and dark, and of the overview and the timeline on a phone.  For docs/img, by hand.
+// Of each view light and dark, of a fix in the timeline, and of the overview and the timeline on a phone.  pictures.py makes
+// those of docs/img with it.
 
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -29,6 +30,14 @@ async function choose(tab) {
   await tab.waitForTimeout(400);
 }
 
+// The step with the fix that the first screen names, down to the last of its tracks.
+async function shootFix(tab, file) {
+  await tab.evaluate(() => (location.hash = document.querySelector('.tile a[href*="whatif="]').getAttribute("href")));
+  await tab.waitForSelector("#timeline[data-ready]");
+  await tab.waitForTimeout(600);
+  await shoot(tab, file);
+}
+
 for (const colorScheme of ["light", "dark"]) {
   await withPage(page, { colorScheme, viewport: desktop }, async (tab) => {
     for (const id of await viewsOf(tab)) {
@@ -37,6 +46,9 @@ for (const colorScheme of ["light", "dark"]) {
       await shoot(tab, `${id}-${colorScheme}.png`);
     }
   });
+  await withPage(page, { colorScheme, viewport: { width: 1280, height: 720 } }, (tab) =>
+    shootFix(tab, `whatif-${colorScheme}.png`),
+  );
   await withPage(page, { colorScheme, viewport: phone, isMobile: true, hasTouch: true, deviceScaleFactor: 1 }, async (tab) => {
     for (const id of ["overview", "timeline"]) {
       await visit(tab, id);

@@ -679,7 +679,10 @@ test("tracks are hidden, filtered and pinned", () => {
       height = async () => (await tab.locator("canvas.timeline").boundingBox()).height,
       first = await top(),
       all = await height();
+    const edge = async () => (await tab.locator("canvas.timeline").boundingBox()).y,
+      before = await edge();
     await tab.click("#timeline .tracks summary");
+    assert.equal(await edge(), before, "the list lies over the tracks");
     const names = await tab.locator("#timeline .tracks label").allTextContents();
     assert.equal(names.length, subject.layout.lanes.filter((l) => l.kind !== "group").length);
     const host = names.findIndex((x) => /main|thread/.test(x));

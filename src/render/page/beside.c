@@ -146,6 +146,7 @@ int hu_page_beside(hu_page *p, hu_error *err)
 
     hu_out_text(p->out, "<section id=\"beside\" class=\"view\" aria-labelledby=\"beside-head\">\n"
                         "<h2 id=\"beside-head\">Recorded beside the trace</h2>\n");
+    hu_page_scope(p, HU_PAGE_OF_JOB);
     if (b && b->dumps.n)
         rc = write_flight(p, err);
     if (rc == 0 && b && b->ras.n)

@@ -157,6 +157,7 @@ void hu_page_findings(hu_page *p)
 
     hu_out_text(p->out, "<section id=\"findings\" class=\"view\" aria-labelledby=\"findings-head\">\n"
                         "<h2 id=\"findings-head\">Why, and what a fix would save</h2>\n");
+    hu_page_scope(p, HU_PAGE_EVIDENCE);
     if (!is_replayed) {
         hu_out_text(p->out, "<p>This trace could not be replayed, so no gain is known");
         if (f && f->why_not[0]) {

@@ -158,35 +158,60 @@ static bool is_wanted(const hu_page *p, const hu_view *v)
     return !of_system || p->d->host_time.is_recorded;
 }
 
-/* Pictures need the script.  Of memory there are many tables: those that say nothing are left out. */
-static bool is_shown(const hu_page *p, const section *s, const hu_table *t, bool is_first)
+/* Pictures need the script; tables that say nothing are left out. */
+static bool is_shown(const hu_page *p, const section *s, const hu_table *t)
 {
     static const char *const pictures[] = {"segments", "code", "categories"};
 
-    if (t->is_series)
-        return false;
-    if (is_first || strcmp(s->id, "memory") != 0)
-        return true;
-    for (size_t i = 0; i < HU_COUNT(pictures); i++)
+    for (size_t i = 0; strcmp(s->id, "memory") == 0 && i < HU_COUNT(pictures); i++)
         if (strcmp(t->key, pictures[i]) == 0)
             return false;
-    return t->rows(p->rank) > 0;
+    return !t->is_series && t->rows(p->rank) > 0;
+}
+
+/* Of all views of a section; where they have no row, the first table says so. */
+static int write_tables(hu_page *p, const section *s, hu_error *err)
+{
+    const hu_view *first = NULL;
+    bool           is_written = false;
+    int            rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < HU_COUNT(s->views) && s->views[i]; i++) {
+        hu_part part;
+
+        if (!hu_views_find(hu_str_of(s->views[i]), &part) || !is_wanted(p, part.view))
+            continue;
+        first = first ? first : part.view;
+        for (size_t t = 0; rc == 0 && t < part.view->n_tables; t++) {
+            if (!is_shown(p, s, part.view->tables[t]))
+                continue;
+            rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);
+            is_written = true;
+        }
+    }
+    return rc == 0 && first && !is_written ? hu_page_table(p, first->tables[0], first->word, ROWS, err) : rc;
+}
+
+/* The others speak of one rank. */
+static bool is_of_job(const section *s)
+{
+    static const char *const ids[] = {"ranks", "energy", "query"};
+
+    for (size_t i = 0; i < HU_COUNT(ids); i++)
+        if (strcmp(s->id, ids[i]) == 0)
+            return true;
+    return false;
 }
 
 static int write_section(hu_page *p, const section *s, hu_error *err)
 {
-    int rc = 0;
+    int rc;
 
     hu_out_printf(p->out, "<section id=\"%s\" class=\"view\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n",
                   s->id, s->id, s->id, s->title);
-    for (size_t i = 0; rc == 0 && i < HU_COUNT(s->views) && s->views[i]; i++) {
-        hu_part part;
-
-        if (hu_views_find(hu_str_of(s->views[i]), &part) && is_wanted(p, part.view))
-            for (size_t t = 0; rc == 0 && t < part.view->n_tables; t++)
-                if (is_shown(p, s, part.view->tables[t], t == 0))
-                    rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);
-    }
+    if (strcmp(s->id, "timeline") != 0) /* its address and its tracks say it */
+        hu_page_scope(p, is_of_job(s) ? HU_PAGE_OF_JOB : HU_PAGE_OF_RANK);
+    rc = write_tables(p, s, err);
     if (strcmp(s->id, "ranks") == 0) {
         write_rank_rows(p);
         hu_page_job(p);
@@ -213,6 +238,19 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     return rc;
 }
 
+/* What is missing, and where it can be had. */
+static void write_without_script(hu_page *p)
+{
+    hu_out_text(p->out,
+                "<noscript><p class=\"note\">JavaScript is switched off. This page shows the first rows of its tables");
+    if (p->r->job->n > 1) {
+        hu_out_text(p->out, ", of ");
+        hu_page_rank_name(p);
+    }
+    hu_out_printf(p->out, "; sorting, charts, timeline and flame graph%s need it.</p></noscript>\n",
+                  p->r->job->n > 1 ? ", and the other ranks," : "");
+}
+
 int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 {
     const hu_rank *rank = hu_job_shown(report->job);
@@ -233,6 +271,7 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);
     hu_out_text(out, "<main id=\"main\" tabindex=\"-1\">\n");
+    write_without_script(&p);
     if ((rc = hu_page_overview(&p, err)) < 0)
         return rc;
     hu_page_findings(&p);

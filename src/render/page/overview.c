@@ -9,10 +9,18 @@
 
 enum { SHORT_ROWS = 5, PLACE_BYTES = 96 };
 
-/* A tile is a link all over; close_tile ends it. */
-static void open_tile(hu_page *p, const char *label, const char *section, const char *to)
+/*
+ * A tile is a link all over, and says whose number it is; close_tile ends it.  `key`: the script adds the number of the rank
+ * that is chosen.
+ */
+static void open_tile(hu_page *p, const char *key, const char *label, const char *section, const char *to)
 {
-    hu_out_printf(p->out, "<div class=\"tile\"><dt>%s</dt><dd>", label);
+    hu_out_printf(p->out, "<div class=\"tile\" data-of=\"%s\"><dt>%s", key, label);
+    if (strcmp(key, "job") != 0)
+        hu_page_of_rank(p, ", ");
+    else if (p->r->job->n > 1)
+        hu_out_text(p->out, ", whole job");
+    hu_out_text(p->out, "</dt><dd>");
     hu_page_open_link(p, section, to, NULL);
     hu_out_text(p->out, "<strong>");
 }
@@ -37,7 +45,7 @@ static void write_step_tile(hu_page *p)
 
     if (s->source == HU_STEPS_NONE || s->n_counted == 0)
         return;
-    open_tile(p, "one step", "steps", "/steps");
+    open_tile(p, "step", "one step", "steps", "/steps");
     hu_page_number(p->out, HU_CELL_NS, mean);
     hu_out_text(p->out, "</strong>");
     if (!isnan(spread)) {
@@ -53,19 +61,42 @@ static void write_step_tile(hu_page *p)
     close_tile(p);
 }
 
+/* Of ten hours of the job: the GPU-hours without compute, each rank by its own step. */
+static void write_hours(hu_page *p)
+{
+    const hu_job *job = p->r->job;
+    double        lost = 0;
+    int           gpus = 0;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const hu_step_time *t = hu_digest_step_time(job->digests[i]);
+
+        if (!t || !job->digests[i]->breakdown.has_device || !(t->step_ns > 0))
+            continue;
+        lost += 1 - t->compute_ns / t->step_ns;
+        gpus++;
+    }
+    hu_out_text(p->out, job->n > 1 ? "the job loses " : "");
+    hu_out_fixed(p->out, 10 * lost, 1);
+    if (job->n > 1)
+        hu_out_printf(p->out, " of %d GPU-hours in ten hours", 10 * gpus);
+    else
+        hu_out_text(p->out, " GPU-hours lost in ten hours");
+}
+
 static void write_lost_tile(hu_page *p)
 {
     const hu_step_time *t = hu_digest_step_time(p->d);
 
     if (!t || !p->d->breakdown.has_device || !(t->step_ns > 0))
         return;
-    open_tile(p, "GPU time lost", "host", largest_loss(t));
+    open_tile(p, "lost", "GPU time lost", "host", largest_loss(t));
     hu_out_fixed(p->out, 100 * (1 - t->compute_ns / t->step_ns), 0);
     hu_out_text(p->out, " %</strong><br><small>");
     hu_page_number(p->out, HU_CELL_NS, t->step_ns - t->compute_ns);
-    hu_out_printf(p->out, " per step without compute on %s: ", p->r->job->n > 1 ? "each GPU" : "this GPU");
-    hu_out_fixed(p->out, 10 * (double)p->r->job->n * (1 - t->compute_ns / t->step_ns), 1);
-    hu_out_text(p->out, " GPU-hours lost in ten hours</small>");
+    hu_out_text(p->out, " per step without compute on this GPU: ");
+    write_hours(p);
+    hu_out_text(p->out, "</small>");
     close_tile(p);
 }
 
@@ -87,7 +118,7 @@ static void write_best_tile(hu_page *p)
         return;
     snprintf(section, sizeof section, "finding-%s", hu_rule_key(f->at[0].rule));
     snprintf(to, sizeof to, "/timeline?whatif=%s", hu_rule_key(f->at[0].rule));
-    open_tile(p, "largest saving", section, is_drawn(p, f->at[0].rule) ? to : NULL);
+    open_tile(p, "saving", "largest saving", section, is_drawn(p, f->at[0].rule) ? to : NULL);
     hu_out_printf(p->out, "−%s</strong> %s → %s<br><small>", hu_say_pct(f->at[0].gain_pct).t,
                   hu_say_time(f->at[0].before_ns).t, hu_say_time(f->at[0].after_ns).t);
     hu_markup_text(p->out, hu_str_of(hu_rule_title(f->at[0].rule)));
@@ -99,7 +130,7 @@ static void write_throughput_tile(hu_page *p)
 {
     if (!p->r->batch || !hu_digest_step_count(p->d))
         return;
-    open_tile(p, "throughput", "steps", "/steps");
+    open_tile(p, "job", "throughput", "steps", "/steps");
     hu_out_fixed(p->out, (double)p->r->batch * 1e9 / p->d->steps.duration.mean, 1);
     hu_out_text(p->out, "</strong> ");
     hu_markup_text(p->out, hu_str_of(p->r->unit));
@@ -114,7 +145,7 @@ static void write_memory_tile(hu_page *p)
 
     if (!pool || pool->peak_bytes <= 0)
         return;
-    open_tile(p, "peak memory", "memory", "/memory?peak=1");
+    open_tile(p, "peak", "peak memory", "memory", "/memory?peak=1");
     hu_page_number(p->out, HU_CELL_BYTES, (double)pool->peak_bytes);
     hu_out_text(p->out, "</strong>");
     if (pool->capacity_bytes > 0) {
@@ -136,17 +167,6 @@ static void write_fact(hu_page *p, const char *label, hu_str value)
     hu_out_text(p->out, "</dd></div>");
 }
 
-/* As in the table of ranks. */
-static int64_t shown_rank(const hu_page *p)
-{
-    const hu_job *job = p->r->job;
-
-    for (size_t i = 0; i < job->n; i++)
-        if (job->digests[i] == p->d)
-            return hu_digest_rank_of(job->digests, i);
-    return p->d->info.rank;
-}
-
 static void write_job(hu_page *p)
 {
     const hu_trace_info *info = &p->d->info;
@@ -161,9 +181,8 @@ static void write_job(hu_page *p)
     if (info->world_size > 0)
         hu_out_printf(p->out, " of %lld", (long long)info->world_size);
     if (p->r->job->n > 1)
-        hu_out_printf(p->out,
-                      hu_is_memory_only(p->d) ? "; number %lld is shown" : "; rank %lld is shown, it has the longest steps",
-                      (long long)shown_rank(p));
+        hu_out_printf(p->out, "; %s %lld is shown%s", hu_is_memory_only(p->d) ? "number" : "rank",
+                      (long long)hu_digest_rank_of(p->r->job->digests, p->r->job->verdict.rank), hu_page_why_shown(p));
     hu_out_text(p->out, "</dd></div>");
     write_fact(p, "parallelism", p->d->parallelism.summary);
     write_fact(p, "host", info->host);
@@ -229,8 +248,10 @@ static void write_where(hu_page *p)
 
     if (!t)
         return;
-    hu_out_printf(p->out, "<h3>Where the time goes <span class=\"note\">%s</span></h3>\n<div class=\"columns\">\n",
+    hu_out_printf(p->out, "<h3>Where the time goes <span class=\"note\">%s",
                   p->d->steps.source == HU_STEPS_NONE ? "the whole capture: no steps found" : "mean of the counted steps");
+    hu_page_of_rank(p, "; ");
+    hu_out_text(p->out, "</span></h3>\n<div class=\"columns\">\n");
     if (p->d->breakdown.has_device) {
         const hu_page_share device[] = {
             {"c-compute", "compute", t->compute_ns, "kernels", "/kernels"},
@@ -302,6 +323,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
 
     hu_out_text(p->out, "<section id=\"overview\" class=\"view\" aria-labelledby=\"overview-head\">\n"
                         "<h2 id=\"overview-head\">What is the holdup?</h2>\n");
+    hu_page_scope(p, HU_PAGE_VERDICT);
     hu_page_unread(p->out, &p->r->job->unread, &p->r->job->partial, p->r->job->n);
     hu_page_doubts(p);
     hu_page_compare_link(p);

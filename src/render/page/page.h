@@ -44,6 +44,18 @@ int hu_page_table(hu_page *p, const hu_table *table, const char *word, size_t mo
 int hu_page_short_table(hu_page *p, const hu_table *table, const char *word, const char *section, size_t most,
                         hu_error *err);
 
+/* Of whom a section speaks: "rank 3 on node0"; nothing where there is one rank. */
+typedef enum {
+    HU_PAGE_OF_RANK,
+    HU_PAGE_OF_JOB,
+    HU_PAGE_VERDICT,  /* the whole job, with the numbers of a rank */
+    HU_PAGE_EVIDENCE, /* the whole job, with the evidence of a rank */
+} hu_page_whom;
+void        hu_page_scope(hu_page *p, hu_page_whom whom);
+void        hu_page_rank_name(hu_page *p);
+void        hu_page_of_rank(hu_page *p, const char *before); /* ", rank 3" behind the name of a number */
+const char *hu_page_why_shown(const hu_page *p);             /* ", which has the longest steps" */
+
 /* A number as a person reads it. */
 void hu_page_number(hu_out *out, hu_cell_type type, double number);
 

@@ -138,7 +138,12 @@ static int write_table(hu_page *p, const layout *l, const char *word, size_t mos
 
     if (!order)
         return hu_fail_memory(err);
-    hu_out_printf(p->out, "<h3>%s</h3>\n", t->title);
+    hu_out_printf(p->out, "<h3>%s", t->title);
+    if (l->section && p->r->job->n > 1) {
+        hu_page_of_rank(p, " <span class=\"note\">");
+        hu_out_text(p->out, "</span>");
+    }
+    hu_out_text(p->out, "</h3>\n");
     if (n == 0) {
         hu_out_printf(p->out, "<p class=\"note\">%s</p>\n", t->empty);
         return 0;
