@@ -36,9 +36,12 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
     s->tensor_factor = find_tensor_factor(s->ask.trace);
     s->pricer = hu_pricer_new(&s->graph, s->tensor_factor, s->arena);
     ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
-    if (!s->pricer || !ends)
+    s->slack_ns = hu_arena_alloc(s->scratch, (s->graph.n_ops + 1) * sizeof *s->slack_ns);
+    if (!s->pricer || !ends || !s->slack_ns)
         return hu_fail_memory(err);
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
+    if (rc == 0) /* of that very replay, before there is another one */
+        rc = hu_replay_slack(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->scratch, s->slack_ns, err);
     if (rc == 0)
         rc = hu_check_measure(s->pricer, &s->path, ends, s->scratch, &s->check, err);
     return rc == 0 && hu_arena_lacked(s->arena) ? hu_fail_memory(err) : rc;

@@ -11,7 +11,8 @@ typedef struct {
     hu_steps   steps;
     hu_graph   graph;
     hu_pricer *pricer;
-    hu_path    path; /* of the replay as it was */
+    hu_path    path;     /* of the replay as it was */
+    int64_t   *slack_ns; /* of the same, by operation: hu_replay_slack */
     hu_check   check;
     bool       keeps_effects; /* of what is found, beside the graph: set by whoever replays it with other ranks */
     int        threads;       /* to price on; 0 is 1: set by whoever has them */
