@@ -617,15 +617,6 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s, hu_pri
     return !hu_arena_lacked(s->scratch) && !hu_arena_lacked(s->arena) && keep_path(f, s) && keep_slack(f, s);
 }
 
-static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation *s)
-{
-    hu_pricers *pricers = hu_pricers_new(s->pricer, s->threads, HU_RULE_COUNT);
-    const bool  ok = pricers && explain(f, d, s, pricers) && !hu_pricers_lacked(pricers);
-
-    hu_pricers_free(pricers);
-    return ok;
-}
-
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
 {
     hu_arena    *arena = hu_arena_new();
@@ -636,7 +627,7 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
         f->arena = arena;
         f->is_replayed = s != NULL;
         if (s)
-            ok = explain_on_threads(f, d, s);
+            ok = explain(f, d, s, s->pricers) && !hu_pricers_lacked(s->pricers);
         else
             snprintf(f->why_not, sizeof f->why_not, "%.190s", why->text);
     }
