@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ground.c - names, unions, steps and phases do not depend on who asks, so that a digest and a graph beside it share them. */
+ * ground.c - names, unions, steps and phases do not depend on who asks: a digest and a graph beside it share them. */
 #include "analyze/ground.h"
 
 #include "analyze/main_thread.h"

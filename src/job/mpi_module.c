@@ -16,8 +16,8 @@ enum { MOST_AT_ONCE = 1 << 30, FIRST_NAP_NS = 20000, LONGEST_NAP_NS = 1000000 };
 
 static cpu_set_t all; /* processors that any process of this machine may run on */
 
-/* These, divided by those processes: whether each is bound to its own or all may use all, together they start as many threads
-   as there are processors. */
+/* These, divided by those processes: whether each is bound to its own or all may use all, together they start as many
+   threads as there are processors. */
 static int share_processors(void)
 {
     cpu_set_t mine;
