@@ -260,17 +260,11 @@ static int by_time(const void *left, const void *right)
 static bool keep_slack(hu_findings *f, const hu_simulation *s)
 {
     const hu_graph *g = &s->graph;
-    int64_t        *slack = hu_arena_alloc(s->scratch, (g->n_ops + 1) * sizeof *slack);
-    int64_t        *ends = hu_arena_alloc(s->scratch, g->n_marks * sizeof *ends);
-    hu_costs       *c = hu_pricer_costs(s->pricer);
+    const int64_t  *slack = s->slack_ns;
     HU_VEC(slack_row) rows = {0};
-    hu_path  path;
-    hu_error unused;
-    hu_map   place;
+    hu_map place;
 
-    if (!slack || !ends || !hu_map_init(&place, s->scratch, 64) ||
-        hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, &unused) < 0 ||
-        hu_replay_slack(hu_pricer_replay(s->pricer), c, ends, s->scratch, slack, &unused) < 0)
+    if (!hu_map_init(&place, s->scratch, 64))
         return false;
     for (size_t i = 0; i < g->n_ops; i++) {
         uint32_t *at;
@@ -623,15 +617,6 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s, hu_pri
     return !hu_arena_lacked(s->scratch) && !hu_arena_lacked(s->arena) && keep_path(f, s) && keep_slack(f, s);
 }
 
-static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation *s)
-{
-    hu_pricers *pricers = hu_pricers_new(s->pricer, s->threads, HU_RULE_COUNT);
-    const bool  ok = pricers && explain(f, d, s, pricers) && !hu_pricers_lacked(pricers);
-
-    hu_pricers_free(pricers);
-    return ok;
-}
-
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
 {
     hu_arena    *arena = hu_arena_new();
@@ -642,7 +627,7 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
         f->arena = arena;
         f->is_replayed = s != NULL;
         if (s)
-            ok = explain_on_threads(f, d, s);
+            ok = explain(f, d, s, s->pricers) && !hu_pricers_lacked(s->pricers);
         else
             snprintf(f->why_not, sizeof f->why_not, "%.190s", why->text);
     }

@@ -27,10 +27,11 @@ typedef struct {
     hu_intervals    compute, comm, memcpy, memset; /* their unions, over all streams */
     hu_intervals    kernels, copies, busy;         /* compute ∪ comm, memcpy ∪ memset, everything */
 
-    const hu_steps     *steps;      /* NULL until they are known */
-    uint32_t            main_track; /* hu_main_thread_find, once the steps are known */
-    const hu_intervals *scope;      /* only what was launched or began in here; NULL: everything */
-    const hu_intervals *counted;    /* the steps that count in means; NULL: none */
+    const hu_steps              *steps;      /* NULL until they are known */
+    uint32_t                     main_track; /* hu_main_thread_find, once the steps are known */
+    const struct hu_phase_spans *phases;     /* hu_phase_spans_find, once the steps are known; NULL until then */
+    const hu_intervals          *scope;      /* only what was launched or began in here; NULL: everything */
+    const hu_intervals          *counted;    /* the steps that count in means; NULL: none */
 
     hu_arena *arena;   /* answers live here */
     hu_arena *scratch; /* the way to them */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ground.c - names, unions and steps do not depend on who asks, so that a digest and a graph beside it share them. */
+ * ground.c - names, unions, steps and phases do not depend on who asks: a digest and a graph beside it share them. */
 #include "analyze/ground.h"
 
 #include "analyze/main_thread.h"
@@ -18,6 +18,10 @@ hu_ground *hu_ground_new(const hu_trace *trace, const hu_step_range *range, hu_e
         g->ask.main_track = hu_main_thread_find(trace, g->ask.names, g->steps.what, scratch);
     if (rc == 0 && hu_arena_lacked(scratch)) /* then no thread was found */
         rc = hu_fail_memory(err);
+    if (rc == 0) {
+        g->ask.steps = &g->steps;
+        rc = hu_phase_spans_find(&g->ask, &g->phases, err);
+    }
     hu_arena_free(scratch);
     if (rc < 0) {
         hu_arena_free(arena);
@@ -25,7 +29,7 @@ hu_ground *hu_ground_new(const hu_trace *trace, const hu_step_range *range, hu_e
     }
     g->arena = arena;
     g->ask.arena = g->ask.scratch = NULL;
-    g->ask.steps = &g->steps;
+    g->ask.phases = &g->phases;
     return g;
 }
 

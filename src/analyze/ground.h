@@ -3,12 +3,13 @@
 #ifndef HU_ANALYZE_GROUND_H
 #define HU_ANALYZE_GROUND_H
 
-#include "analyze/ask.h"
+#include "analyze/phases.h"
 
 typedef struct {
-    hu_ask    ask; /* its `arena` and `scratch` are NULL: whoever asks brings its own */
-    hu_steps  steps;
-    hu_arena *arena;
+    hu_ask         ask; /* its `arena` and `scratch` are NULL: whoever asks brings its own */
+    hu_steps       steps;
+    hu_phase_spans phases;
+    hu_arena      *arena;
 } hu_ground;
 
 /* `range` may be NULL.  The trace must outlive it.  NULL on failure: HU_ENOMEM, or HU_EUSAGE without a step in the range. */

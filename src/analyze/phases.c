@@ -128,13 +128,14 @@ static const hu_op_detail *op_of(const hu_ask *ask, uint32_t i)
 static hu_phase phase_of(work *w, uint32_t i, bool *weak)
 {
     const hu_op_detail *d = op_of(w->ask, i);
+    const mark          own = mark_of(w, i);
 
     *weak = false;
-    if (mark_of(w, i) >= MARK_OF_USER) {
+    if (own >= MARK_OF_USER) {
         w->sources |= HU_PHASE_BY_RANGE;
-        return (hu_phase)(mark_of(w, i) - MARK_OF_USER);
+        return (hu_phase)(own - MARK_OF_USER);
     }
-    switch (mark_of(w, i)) {
+    switch (own) {
     case MARK_FORWARD:
         w->sources |= HU_PHASE_BY_RANGE;
         return HU_PHASE_FORWARD;
@@ -304,6 +305,10 @@ int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
 {
     work w = {.ask = ask};
 
+    if (ask->phases) {
+        *out = *ask->phases;
+        return 0;
+    }
     w.mark_of_name = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
     if (!w.mark_of_name)
         return hu_fail_memory(err);
@@ -312,6 +317,8 @@ int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
         return hu_fail_memory(err);
     drop_weak(&w);
     fill_gaps(&w);
+    hu_arena_drop(ask->scratch, w.marks.at); /* spans may be kept, and these were only the way to them */
+    hu_arena_drop(ask->scratch, w.is_weak.at);
     *out = (hu_phase_spans){
         .at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n, .sources = w.sources};
     for (size_t i = 0; i < out->n; i++)

@@ -34,7 +34,7 @@ typedef struct {
     int32_t sequence;
 } hu_phase_node;
 
-typedef struct {
+typedef struct hu_phase_spans {
     hu_phase_span *at; /* by start, apart from each other; what lies between them is HU_PHASE_OTHER */
     size_t         n;
     hu_phase_node *nodes; /* by time */
@@ -44,7 +44,7 @@ typedef struct {
     bool           has_launches; /* of the device's work some have their launch in the capture */
 } hu_phase_spans;
 
-/* Of the host's threads together, in the scratch arena of `ask`.  Returns 0 or HU_ENOMEM. */
+/* Of the host's threads together; where ask->phases has them, these, else in its scratch arena.  Returns 0 or HU_ENOMEM. */
 int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err);
 
 /* The last span that begins at or before a time, or HU_NONE. */

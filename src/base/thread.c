@@ -65,9 +65,18 @@ int hu_thread_count_in(const char *root)
     return (int)(n < HU_THREADS_MOST ? n : HU_THREADS_MOST);
 }
 
+/* The group's limit stands in several files below /proc and /sys, and every trace asks. */
 int hu_thread_count(void)
 {
-    return hu_thread_count_in("");
+    static atomic_int known;
+    int               n = getenv("HOLDUP_THREADS") ? 0 : atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (n == 0) {
+        n = hu_thread_count_in("");
+        if (!getenv("HOLDUP_THREADS"))
+            atomic_store_explicit(&known, n, memory_order_relaxed);
+    }
+    return n;
 }
 
 void hu_thread_each(size_t n, int threads, void (*job)(void *context, size_t i), void *context)

@@ -5,17 +5,25 @@
 
 #include "graph/replay.h"
 
-/*
- * What each stream has to do in the window under these costs, without what runs beside everything: busy_ns[0..n_streams).
- * `but` are classes (bits of hu_class) that do not count.
- */
-void hu_bound_streams(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
+/* What there is to do in the window in the measured costs.  Edits change few of them: sums start from these. */
+typedef struct {
+    const hu_costs *was;
+    unsigned        but;       /* classes (bits of hu_class) that do not count */
+    int64_t        *busy_ns;   /* by stream */
+    int64_t         thread_ns; /* the main thread's own work */
+} hu_bound_base;
+
+/* `was` are the costs of hu_costs_new, and must live as long.  False when there is no memory. */
+bool hu_bound_base_init(hu_bound_base *base, const hu_graph *g, const hu_costs *was, unsigned but, hu_arena *arena);
+
+/* What each stream has to do in the window under these costs, without what runs beside everything: busy_ns[0..n_streams). */
+void hu_bound_streams(const hu_graph *g, const hu_bound_base *base, const hu_costs *c, int64_t *busy_ns);
 
 /*
- * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` as above.
+ * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.
  * busy_ns[0..n_streams) is space to work in.
  */
-double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
+double hu_bound_least_ns(const hu_graph *g, const hu_bound_base *base, const hu_costs *c, int64_t *busy_ns);
 
 /*
  * GPU operations of the window as observed, each instant once, in ns per step; without communication, whose kernels may do
@@ -31,8 +39,8 @@ typedef struct {
                        streams they are on */
 } hu_bound_work;
 
-/* What the device still has to do under these costs, in ns per step. */
-hu_bound_work hu_bound_work_left(const hu_graph *g, const hu_costs *c, double work_ns);
+/* What the device still has to do under these costs, in ns per step; `was` are those of hu_costs_new. */
+hu_bound_work hu_bound_work_left(const hu_graph *g, const hu_costs *was, const hu_costs *c, double work_ns);
 
 /*
  * What all threads of the main process together compute, divided by the CPUs that the job may use, of a whole capture;
@@ -46,6 +54,6 @@ double hu_bound_cpus_ns(const hu_graph *g);
  * All that the costs take something away from, in ns per step: a step gets shorter by no more than that takes as it is.
  * INFINITY when they also take waits away: then what was behind them moves, and no sum says how far.
  */
-double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c);
+double hu_bound_touched_ns(const hu_graph *g, const hu_costs *was, const hu_costs *c);
 
 #endif

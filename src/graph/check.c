@@ -46,24 +46,31 @@ static double worst_step(hu_pricer *p, int64_t *ends)
 }
 
 /* Edits that a sound graph must answer: everything else gone, the device stays; all kernels slower; the host slower. */
-static double count_infeasible(hu_pricer *p, double *spread)
-{
-    static const hu_edit probes[] = {
-        {.kind = HU_EDIT_HOST, .factor = INFINITY},
-        {.kind = HU_EDIT_KERNEL, .factor = 0.5, .glob = {"*", 1}},
-        {.kind = HU_EDIT_KERNEL, .factor = 2, .glob = {"*", 1}},
-        {.kind = HU_EDIT_HOST, .factor = 2},
-        {.kind = HU_EDIT_SYNC, .factor = INFINITY},
-    };
-    double bad = 0;
+static const hu_edit probes[] = {
+    {.kind = HU_EDIT_HOST, .factor = INFINITY},
+    {.kind = HU_EDIT_KERNEL, .factor = 0.5, .glob = {"*", 1}},
+    {.kind = HU_EDIT_KERNEL, .factor = 2, .glob = {"*", 1}},
+    {.kind = HU_EDIT_HOST, .factor = 2},
+    {.kind = HU_EDIT_SYNC, .factor = INFINITY},
+};
 
+static void probe(void *context, hu_pricer *p, size_t i)
+{
+    hu_price *prices = context;
+
+    hu_price_point(p, &probes[i], 1, &prices[i]);
+}
+
+static double count_infeasible(hu_pricers *pricers, double *spread)
+{
+    hu_price prices[HU_COUNT(probes)];
+    double   bad = 0;
+
+    hu_pricers_each(pricers, HU_COUNT(probes), probe, prices);
     *spread = 0;
     for (size_t i = 0; i < HU_COUNT(probes); i++) {
-        hu_price price;
-
-        hu_price_point(p, &probes[i], 1, &price);
-        bad += !price.is_feasible;
-        *spread = fmax(*spread, price.spread_pct / fmax(1, fabs(price.gain_pct) / 50));
+        bad += !prices[i].is_feasible;
+        *spread = fmax(*spread, prices[i].spread_pct / fmax(1, fabs(prices[i].gain_pct) / 50));
     }
     return bad;
 }
@@ -130,44 +137,66 @@ static bool group_positions(const hu_graph *g, hu_arena *scratch, uint32_t *grou
     return true;
 }
 
+/* What holding out one step needs; what is found goes to off_pct of that step. */
+typedef struct {
+    const hu_graph *g;
+    const uint32_t *group;
+    const int64_t  *costs; /* by group and step; -1: none */
+    size_t          n;     /* steps */
+    int64_t        *ends;  /* n_marks for each step */
+    double         *off_pct;
+} held;
+
+static void hold_out_step(void *context, hu_pricer *p, size_t k)
+{
+    const held     *h = context;
+    const hu_graph *g = h->g;
+    hu_costs       *c = hu_pricer_costs(p);
+    int64_t        *ends = h->ends + k * g->n_marks;
+    double          seen, said;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const int64_t others = g->op[i].step == (int)k ? median_but(&h->costs[(size_t)h->group[i] * h->n], h->n, k) : -1;
+
+        c->op[i] = others >= 0 ? others : c->op[i];
+    }
+    hu_replay_run(hu_pricer_replay(p), c, ends);
+    seen = (double)hu_replay_seen_ns(hu_pricer_replay(p), k);
+    said = (double)(ends[k + 1] - ends[k]);
+    h->off_pct[k] = seen > 0 ? 100 * fabs(said / seen - 1) : 0;
+}
+
 /* The worst step when the device's costs in it are the medians of the other steps; NaN with too few steps.  False when there
    is no memory. */
-static bool hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns, double *worst)
+static bool hold_out(hu_pricers *pricers, hu_arena *scratch, double *worst)
 {
-    const hu_graph *g = hu_pricer_graph(p);
+    const hu_graph *g = hu_pricer_graph(hu_pricers_first(pricers));
     const size_t    n = g->n_marks - 1;
     uint32_t       *group, n_groups = 0;
     int64_t        *costs;
+    held            h = {.g = g, .n = n};
 
     *worst = NAN;
     if (n < FEWEST_STEPS || n > MOST_STEPS || g->is_whole || g->n_ops == 0)
         return true;
     group = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *group);
-    if (!group || !group_positions(g, scratch, group, &n_groups))
+    h.ends = hu_arena_alloc(scratch, n * g->n_marks * sizeof *h.ends);
+    h.off_pct = hu_arena_alloc(scratch, n * sizeof *h.off_pct);
+    if (!group || !h.ends || !h.off_pct || !group_positions(g, scratch, group, &n_groups))
         return false;
     costs = hu_arena_calloc(scratch, (size_t)n_groups * n + 1, sizeof *costs);
     if (!costs)
         return false;
-    *worst = 0;
     memset(costs, 0xff, (size_t)n_groups * n * sizeof *costs);
     for (size_t i = 0; i < g->n_ops; i++)
         if (group[i] != HU_NONE)
             costs[(size_t)group[i] * n + (size_t)g->op[i].step] = g->op[i].cost_ns;
-    for (size_t k = 0; k < n; k++) {
-        hu_costs *c = hu_pricer_costs(p);
-        double    seen, said;
-
-        for (size_t i = 0; i < g->n_ops; i++) {
-            const int64_t others = g->op[i].step == (int)k ? median_but(&costs[(size_t)group[i] * n], n, k) : -1;
-
-            c->op[i] = others >= 0 ? others : c->op[i];
-        }
-        hu_replay_run(hu_pricer_replay(p), c, ends_ns);
-        seen = (double)hu_replay_seen_ns(hu_pricer_replay(p), k);
-        said = (double)(ends_ns[k + 1] - ends_ns[k]);
-        if (seen > 0)
-            *worst = fmax(*worst, 100 * fabs(said / seen - 1));
-    }
+    h.group = group;
+    h.costs = costs;
+    hu_pricers_each(pricers, n, hold_out_step, &h);
+    *worst = 0;
+    for (size_t k = 0; k < n; k++)
+        *worst = fmax(*worst, h.off_pct[k]);
     return true;
 }
 
@@ -190,8 +219,10 @@ static bool is_missed(const hu_graph *g, hu_check_id id)
     return g->n_ops > 0 && (id != HU_CHECK_HOLD_OUT || g->is_whole || steps < FEWEST_STEPS);
 }
 
-int hu_check_measure(hu_pricer *p, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out, hu_error *err)
+int hu_check_measure(hu_pricers *pricers, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out,
+                     hu_error *err)
 {
+    hu_pricer            *p = hu_pricers_first(pricers);
     const hu_graph       *g = hu_pricer_graph(p);
     const hu_calibration *c = &g->calibration;
     double                spread;
@@ -203,9 +234,9 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, int64_t *ends, hu_arena 
                                               (double)(path->by_class[HU_CLASS_FROZEN] + path->by_class[HU_CLASS_INFERRED]) /
                                               (double)path->total_ns
                                         : NAN;
-    out->value[HU_CHECK_FEASIBILITY] = count_infeasible(p, &spread);
+    out->value[HU_CHECK_FEASIBILITY] = count_infeasible(pricers, &spread);
     out->value[HU_CHECK_HOMOGENEITY] = homogeneity(p, ends);
-    if (!hold_out(p, scratch, ends, &out->value[HU_CHECK_HOLD_OUT]))
+    if (!hold_out(pricers, scratch, &out->value[HU_CHECK_HOLD_OUT]))
         return hu_fail_memory(err);
     out->value[HU_CHECK_SPREAD] = spread;
     out->worst = HU_GRADE_GREEN;

@@ -4,7 +4,7 @@
 #ifndef HU_GRAPH_CHECK_H
 #define HU_GRAPH_CHECK_H
 
-#include "graph/price.h"
+#include "graph/pricers.h"
 
 /* id, key, what it measures, unit, green up to (or from), amber up to (or from); larger is better when green > amber */
 #define HU_CHECKS(C)                                                                               \
@@ -35,7 +35,8 @@ typedef struct {
  * Runs the battery; `scratch` pays for it.  `path` and `ends`, n_marks of them to work in, are of the replay as it was, the
  * last that the pricer made.  Returns 0 or HU_ENOMEM.
  */
-int hu_check_measure(hu_pricer *p, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out, hu_error *err);
+int hu_check_measure(hu_pricers *pricers, const hu_path *path, int64_t *ends, hu_arena *scratch, hu_check *out,
+                     hu_error *err);
 
 const char *hu_check_key(hu_check_id id);
 const char *hu_check_what(hu_check_id id);

@@ -67,33 +67,20 @@ static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
 }
 
-static bool is_copy_to_host(const hu_graph *g, uint32_t op)
-{
-    return g->op[op].class == HU_CLASS_COPY && hu_str_has(hu_ask_name(g->ask, g->op[op].slice), HU_STR("DtoH"));
-}
-
-static bool is_device_to_host(const hu_graph *g, const hu_node *n)
-{
-    const uint32_t own = hu_graph_own_op(g->op, n);
-
-    return own != HU_NONE && is_copy_to_host(g, own);
-}
-
 static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
     size_t          n = 0;
 
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        if (e->flavour != HU_EDIT_FREE && g->node[i].in & HU_IN_IO)
-            continue; /* what a checkpoint writes it has to wait for, and it is read for nothing else */
-        if (e->flavour == HU_EDIT_WITH_USES && f->host.is_use[i])
+    /* what a checkpoint writes it has to wait for, and it is read for nothing else; a file gets what was computed: such a
+       wait goes with the file, and not before */
+    for (size_t i = 0; e->flavour == HU_EDIT_WITH_USES && i < g->n_nodes; i++)
+        if (f->host.is_use[i] && !(g->node[i].in & HU_IN_IO))
             c->node[i] = 0;
-        if (g->node[i].call != HU_CALL_SYNC && !(g->node[i].call == HU_CALL_COPY && is_device_to_host(g, &g->node[i])))
+    for (size_t k = 0; k < f->n_syncs; k++) {
+        if (e->flavour != HU_EDIT_FREE && g->node[f->syncs[k]].in & HU_IN_IO)
             continue;
-        if (e->flavour == HU_EDIT_REALISTIC && g->node[i].in & HU_IN_IO)
-            continue; /* a file gets what was computed: such a wait goes with the file, and not before */
-        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        c->node_flags[f->syncs[k]] |= HU_EDIT_NO_WAIT;
         n++;
     }
     return n;
@@ -269,7 +256,7 @@ static size_t copy_for_files(const hu_edit_facts *f, const hu_edit *e, hu_costs 
     size_t          n = 0;
 
     for (uint32_t i = 0; i < g->n_ops; i++) {
-        if (!g->op[i].has_launch || !(g->node[g->op[i].node].in & HU_IN_IO) || !is_copy_to_host(g, i))
+        if (!g->op[i].has_launch || !(g->node[g->op[i].node].in & HU_IN_IO) || !hu_edit_is_copy_to_host(g, i))
             continue;
         n++;
         if (e->flavour == HU_EDIT_FREE) {

@@ -315,6 +315,31 @@ static bool spread(hu_edit_facts *f, const hu_intervals *of, int64_t **out)
     return true;
 }
 
+static bool is_device_to_host(const hu_graph *g, const hu_node *n)
+{
+    const uint32_t own = hu_graph_own_op(g->op, n);
+
+    return own != HU_NONE && hu_edit_is_copy_to_host(g, own);
+}
+
+/* Few nodes of many, and each price asks for them. */
+static bool find_syncs(hu_edit_facts *f)
+{
+    const hu_graph *g = f->g;
+    HU_VEC(uint32_t) syncs = {0};
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if ((n->call == HU_CALL_SYNC || (n->call == HU_CALL_COPY && is_device_to_host(g, n))) &&
+            !hu_vec_push(f->arena, &syncs, i))
+            return false;
+    }
+    f->syncs = syncs.at;
+    f->n_syncs = syncs.n;
+    return true;
+}
+
 static bool find_before(hu_edit_facts *f, hu_arena *scratch)
 {
     const hu_graph *g = f->g;
@@ -383,7 +408,8 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
              find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) && find_parts(f) &&
              hu_message_time_find(g, arena, &f->message_ns) && hu_preempted_find(g, arena, &f->preempted) &&
              hu_joined_find(g, arena, scratch, &f->joined) && hu_teams_find(g, arena, scratch, &f->teams_ns) &&
-             find_before(f, scratch) && hu_waited_children_find(g, &f->joined, arena, scratch, &f->waited) &&
+             find_before(f, scratch) && find_syncs(f) &&
+             hu_waited_children_find(g, &f->joined, arena, scratch, &f->waited) &&
              hu_accumulation_find(g, arena, &f->more) && hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);

@@ -8,6 +8,12 @@
 
 enum { HU_EDIT_NO_KERNEL = 0xff };
 
+/* From the device to the host. */
+static inline bool hu_edit_is_copy_to_host(const hu_graph *g, uint32_t op)
+{
+    return g->op[op].class == HU_CLASS_COPY && hu_str_has(hu_ask_name(g->ask, g->op[op].slice), HU_STR("DtoH"));
+}
+
 struct hu_edit_facts {
     const hu_graph *g;
     unsigned        classes;    /* that host nodes are of, as bits */
@@ -37,8 +43,10 @@ struct hu_edit_facts {
     hu_joined       joined;      /* threads that the main thread joins */
     int64_t        *teams_ns;    /* by node: what equal work of OpenMP's threads saves in it; NULL: nothing */
     uint32_t       *lane_before; /* by node: the one before it on its thread, HU_NONE; NULL: no thread hands over */
-    uint8_t        *match;       /* by string id; for edits to work in */
-    uint32_t       *head;        /* by operation; the same */
+    uint32_t       *syncs;       /* nodes that wait for the device, or for a copy from it; n_syncs of them */
+    size_t          n_syncs;
+    uint8_t        *match; /* by string id; for edits to work in */
+    uint32_t       *head;  /* by operation; the same */
     hu_arena       *arena;
 
     hu_waited_children waited; /* child processes that compute */

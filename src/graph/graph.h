@@ -168,6 +168,7 @@ typedef struct {
 typedef struct {
     size_t max_slices; /* of more, short host calls are merged, or the window is cut; 0: HU_GRAPH_SLICES */
     hu_str focus;      /* glob of operators that get HU_IN_FOCUS; "" none */
+    int    threads;    /* to check and to price on (simulation.h); 0 is 1 */
 } hu_graph_options;
 
 enum { HU_GRAPH_SLICES = 80000 };

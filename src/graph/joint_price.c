@@ -28,6 +28,7 @@ struct hu_joint_pricer {
     int64_t                    *busy;    /* by stream of one rank, to work in */
     uint32_t                    streams; /* of any rank, at most */
     double                     *work_ns; /* by rank: hu_bound_work_ns */
+    hu_bound_base              *base;    /* by rank, without communication: of its time nobody knows what is waiting */
     size_t                      n;
     double                      drain;           /* hu_joint_pricer_drain */
     double                      worst_pct;       /* hu_joint_pricer_worst_pct */
@@ -85,19 +86,22 @@ static double find_worst_pct(const hu_joint_pricer *p)
 
 static bool find_bounds(hu_joint_pricer *p, hu_arena *arena)
 {
-    hu_arena *scratch = hu_arena_new();
-    bool      ok = scratch != NULL;
+    static const unsigned comm = HU_CLASS_BIT(COMM) | HU_CLASS_BIT(HOST_COMM);
+    hu_arena             *scratch = hu_arena_new();
+    bool                  ok = scratch != NULL;
 
     p->work_ns = hu_arena_calloc(arena, p->n + 1, sizeof *p->work_ns);
-    for (size_t r = 0; ok && p->work_ns && r < p->n; r++) {
+    p->base = hu_arena_calloc(arena, p->n + 1, sizeof *p->base);
+    ok = ok && p->work_ns && p->base;
+    for (size_t r = 0; ok && r < p->n; r++) {
         const hu_graph *g = p->ranks[r].graph;
 
         p->work_ns[r] = hu_bound_work_ns(g, scratch);
-        ok = !isnan(p->work_ns[r]);
+        ok = !isnan(p->work_ns[r]) && hu_bound_base_init(&p->base[r], g, p->as_was[r], comm, arena);
         p->streams = g->n_streams > p->streams ? g->n_streams : p->streams;
     }
     hu_arena_free(scratch);
-    return ok && p->work_ns;
+    return ok;
 }
 
 /* What replays write.  False: no memory. */
@@ -109,7 +113,7 @@ static bool make_room(hu_joint_pricer *p, hu_arena *arena)
     if (!p->busy || !p->after || !p->costs)
         return false;
     for (size_t r = 0; r < p->n; r++)
-        if (!(p->costs[r] = hu_costs_new(p->ranks[r].graph, arena)))
+        if (!(p->costs[r] = hu_costs_like(p->ranks[r].graph, p->as_was[r], arena)))
             return false;
     return true;
 }
@@ -225,7 +229,7 @@ static double least_work_ns(const hu_joint_pricer *p)
     double least = 0;
 
     for (size_t r = 0; r < p->n; r++) {
-        const hu_bound_work work = hu_bound_work_left(p->ranks[r].graph, p->costs[r], p->work_ns[r]);
+        const hu_bound_work work = hu_bound_work_left(p->ranks[r].graph, p->as_was[r], p->costs[r], p->work_ns[r]);
 
         least = fmax(least, fmax(work.left_ns, work.link_ns));
     }
@@ -238,7 +242,7 @@ static double least_drain_ns(const hu_joint_pricer *p)
     double sum = 0;
 
     for (size_t r = 0; p->drain > 0 && r < p->n; r++)
-        sum += hu_bound_work_left(p->ranks[r].graph, p->costs[r], p->work_ns[r]).left_ns;
+        sum += hu_bound_work_left(p->ranks[r].graph, p->as_was[r], p->costs[r], p->work_ns[r]).left_ns;
     return (1 + p->drain) * sum / (double)p->n;
 }
 
@@ -256,15 +260,13 @@ static double step_with(hu_joint_pricer *p, const change *x, hu_anchor anchor, s
                 fmin(before_ns, fmax(least_work_ns(p), x->n_effects ? least_drain_ns(p) : 0)));
 }
 
-/* The mean over ranks of what a step takes at least in the costs that are in place.  Communication is left out: of its time
-   nobody knows what is waiting. */
+/* The mean over ranks of what a step takes at least in the costs that are in place. */
 static double least_ns(hu_joint_pricer *p)
 {
-    static const unsigned comm = HU_CLASS_BIT(COMM) | HU_CLASS_BIT(HOST_COMM);
-    double                sum = 0;
+    double sum = 0;
 
     for (size_t r = 0; r < p->n; r++)
-        sum += hu_bound_least_ns(p->ranks[r].graph, p->costs[r], comm, p->busy);
+        sum += hu_bound_least_ns(p->ranks[r].graph, &p->base[r], p->costs[r], p->busy);
     return sum / (double)p->n;
 }
 

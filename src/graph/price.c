@@ -62,6 +62,7 @@ struct hu_pricer {
     bool            is_tied; /* does any frozen delay make a difference between the two */
     bool            is_backlogged;
     int64_t        *busy; /* by stream */
+    hu_bound_base   base_work;
     hu_price_memo  *memo;
     double          step_ns;
     double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
@@ -103,7 +104,7 @@ static bool is_by_operator(const hu_edit *edits, size_t n)
  */
 static double behind_backlog_ns(hu_pricer *p)
 {
-    const double host_ns = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
+    const double host_ns = hu_bound_least_ns(p->g, &p->base_work, p->costs, p->busy);
 
     return fmax(host_ns, hu_replay_by_ends_ns(p->replay, p->ends));
 }
@@ -114,7 +115,7 @@ static bool make_room(hu_pricer *p, hu_arena *arena)
     const hu_graph *g = p->g;
 
     p->replay = hu_replay_new(g, arena);
-    p->costs = hu_costs_new(g, arena);
+    p->costs = hu_costs_like(g, p->as_was, arena);
     p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
     p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
     p->ends = hu_arena_alloc(arena, g->n_marks * sizeof *p->ends);
@@ -150,7 +151,8 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->as_was = hu_costs_new(g, arena); /* a row of a graph is long, and its cost a small part of it */
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
     p->tied = hu_arena_alloc(arena, g->n_marks * sizeof *p->tied);
-    if (!p->facts || !p->as_was || !p->base || !p->tied || !make_room(p, arena))
+    if (!p->facts || !p->as_was || !p->base || !p->tied || !make_room(p, arena) ||
+        !hu_bound_base_init(&p->base_work, g, p->as_was, 0, arena))
         return NULL;
     for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
         p->is_tied = hu_replay_is_external(&g->op[i]);
@@ -213,7 +215,7 @@ static double run_with(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor a
     after = hu_replay_step_ns(p->g, ends_ns);
     if (p->is_backlogged && is_by_operator(edits, n))
         after = fmin(after, behind_backlog_ns(p));
-    work = hu_bound_work_left(p->g, p->costs, p->work_ns);
+    work = hu_bound_work_left(p->g, p->as_was, p->costs, p->work_ns);
     after = fmax(after, fmin(before, fmax(left_to_compute(p, edits, n), fmax(work.left_ns, work.link_ns))));
     hu_price_memo_put(p->memo, &(hu_price_question){edits, n, anchor, gap_more_ns}, after);
     return after;
@@ -270,7 +272,7 @@ static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
     int64_t                 *busy = p->busy;
     bool                     ok = true;
 
-    hu_bound_streams(g, p->costs, 0, busy);
+    hu_bound_streams(g, &p->base_work, p->costs, busy);
     for (size_t i = 0; i < g->n_ops && g->n_marks == 2; i++)
         if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED) && at.op_start[i] < ends_ns[0])
             busy[g->op[i].stream] -= (at.op_end[i] < ends_ns[0] ? at.op_end[i] : ends_ns[0]) - at.op_start[i];
@@ -339,12 +341,12 @@ bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out)
 }
 
 /* What is taken from all work of the device that the graph holds, launched in the window or long before, in percent. */
-static double share_of_work(const hu_graph *g, const hu_costs *c)
+static double share_of_work(const hu_graph *g, const hu_costs *was, const hu_costs *c)
 {
     double all = 0, taken = 0;
 
     for (size_t i = 0; i < g->n_ops; i++) {
-        const int64_t cost = g->op[i].cost_ns;
+        const int64_t cost = was->op[i];
 
         all += (double)cost;
         taken += c->op_flags[i] & HU_EDIT_DETACHED ? (double)cost : cost > c->op[i] ? (double)(cost - c->op[i]) : 0;
@@ -371,11 +373,11 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
     r->free_pct = 100 * (1 - r->free_ns / r->before_ns);
     if (p->is_tied)
         r->free_pct = fmax(r->free_pct, tied_pct);
-    r->free_work_pct = share_of_work(p->g, p->costs);
-    least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
+    r->free_work_pct = share_of_work(p->g, p->as_was, p->costs);
+    least = hu_bound_least_ns(p->g, &p->base_work, p->costs, p->busy);
     least = fmax(least, fmin(r->before_ns, left_to_compute(p, edits, n)));
-    least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
-    least = fmax(least, fmin(r->before_ns, hu_bound_work_left(p->g, p->costs, p->work_ns).left_ns));
+    least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->as_was, p->costs));
+    least = fmax(least, fmin(r->before_ns, hu_bound_work_left(p->g, p->as_was, p->costs, p->work_ns).left_ns));
     r->free_pct = fmax(r->gain_pct, fmin(fmax(r->free_pct, r->high_pct), 100 * (1 - least / r->before_ns)));
 }
 
@@ -466,7 +468,7 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
         most = gain_with_gaps(p, edits, n, 0, before_ns);
     }
     r = price_point(p, edits, n, &tied);
-    r.work_pct = share_of_work(p->g, p->costs);
+    r.work_pct = share_of_work(p->g, p->as_was, p->costs);
     for (size_t i = 0; i < n; i++)
         share = fmax(share, floor_share[edits[i].kind]);
     half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;

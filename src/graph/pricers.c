@@ -49,6 +49,11 @@ bool hu_pricers_lacked(const hu_pricers *p)
     return false;
 }
 
+hu_pricer *hu_pricers_first(const hu_pricers *p)
+{
+    return p->at[0];
+}
+
 typedef struct {
     hu_pricers *p;
     void (*job)(void *, hu_pricer *, size_t);

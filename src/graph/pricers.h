@@ -10,6 +10,8 @@ typedef struct hu_pricers hu_pricers;
 /* Of `first`, and of copies of it for more threads; no more than `most` jobs will need.  NULL: no memory. */
 hu_pricers *hu_pricers_new(hu_pricer *first, int threads, size_t most);
 
+hu_pricer *hu_pricers_first(const hu_pricers *p);
+
 /* Calls job(context, pricer, i) once for every i in [0, n), in any order; no pricer does two at once.  What they replayed
    the first knows afterwards. */
 void hu_pricers_each(hu_pricers *p, size_t n, void (*job)(void *context, hu_pricer *pricer, size_t i), void *context);

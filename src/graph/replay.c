@@ -26,7 +26,7 @@
 
 #include "graph/walk.h"
 
-hu_costs *hu_costs_new(const hu_graph *g, hu_arena *arena)
+static hu_costs *make_costs(const hu_graph *g, hu_arena *arena)
 {
     hu_costs *c = hu_arena_calloc(arena, 1, sizeof *c);
 
@@ -36,9 +36,24 @@ hu_costs *hu_costs_new(const hu_graph *g, hu_arena *arena)
     c->op = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *c->op);
     c->node_flags = hu_arena_alloc(arena, g->n_nodes + 1);
     c->op_flags = hu_arena_alloc(arena, g->n_ops + 1);
-    if (!c->node || !c->op || !c->node_flags || !c->op_flags)
-        return NULL;
-    hu_costs_reset(g, c);
+    return c->node && c->op && c->node_flags && c->op_flags ? c : NULL;
+}
+
+hu_costs *hu_costs_new(const hu_graph *g, hu_arena *arena)
+{
+    hu_costs *c = make_costs(g, arena);
+
+    if (c)
+        hu_costs_reset(g, c);
+    return c;
+}
+
+hu_costs *hu_costs_like(const hu_graph *g, const hu_costs *from, hu_arena *arena)
+{
+    hu_costs *c = make_costs(g, arena);
+
+    if (c)
+        hu_costs_copy(g, from, c);
     return c;
 }
 
@@ -82,6 +97,22 @@ static bool find_chains(hu_replay *r)
     return true;
 }
 
+static bool find_steps(hu_replay *r)
+{
+    const hu_graph *g = r->g;
+
+    for (uint32_t i = 0; i < g->n_ops;) {
+        hu_step_ops ops = {.first = i, .step = g->op[i].step};
+
+        while (i < g->n_ops && g->op[i].step == ops.step)
+            i++;
+        ops.end = i;
+        if (!hu_vec_push(r->arena, &r->steps, ops))
+            return false;
+    }
+    return true;
+}
+
 hu_replay *hu_sweep_new(const hu_graph *g, hu_arena *arena)
 {
     hu_replay *r = hu_arena_calloc(arena, 1, sizeof *r);
@@ -99,7 +130,7 @@ hu_replay *hu_sweep_new(const hu_graph *g, hu_arena *arena)
     r->op_end = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *r->op_end);
     if (!r->lane_end || !r->stream_end || !r->stream_last || !r->node_begin || !r->node_end || !r->op_start || !r->op_end)
         return NULL;
-    return r;
+    return find_steps(r) ? r : NULL;
 }
 
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena)
@@ -139,13 +170,22 @@ static void begin_first(const hu_replay *r, int64_t *ends_ns)
     const int64_t mark = mark_of(r, 0), behind = ends_ns[1] - mark_of(r, 1);
     int64_t       begin = INT64_MAX;
 
-    for (uint32_t i = 0; i < r->g->n_ops; i++)
-        if (r->g->op[i].step == 0 && r->op_start[i] < begin)
-            begin = r->op_start[i];
+    for (size_t k = 0; k < r->steps.n; k++)
+        for (uint32_t i = r->steps.at[k].first; r->steps.at[k].step == 0 && i < r->steps.at[k].end; i++)
+            begin = r->op_start[i] < begin ? r->op_start[i] : begin;
     if (begin == INT64_MAX)
         return;
     begin = begin < mark + behind ? begin : mark + behind;
     ends_ns[0] = begin > ends_ns[0] ? begin : ends_ns[0];
+}
+
+static int64_t last_end(const hu_replay *r, const hu_step_ops *ops)
+{
+    int64_t end = r->op_end[ops->first];
+
+    for (uint32_t i = ops->first + 1; i < ops->end; i++)
+        end = r->op_end[i] > end ? r->op_end[i] : end;
+    return end;
 }
 
 /* When the host's mark was reached and all work launched up to it had ended, for each step. */
@@ -156,13 +196,19 @@ static void ends_of_steps(const hu_replay *r, int64_t *ends_ns, uint32_t *last_o
 
     for (size_t m = 0; m < g->n_marks; m++)
         ends_ns[m] = mark_of(r, m);
-    for (uint32_t i = 0; i < g->n_ops; i++) {
-        const size_t m = (size_t)(g->op[i].step + 1);
+    for (size_t k = 0; k < r->steps.n; k++) {
+        const hu_step_ops *ops = &r->steps.at[k];
+        const size_t       m = (size_t)(ops->step + 1);
+        const int64_t      end = last_end(r, ops);
 
-        if (r->op_end[i] > ends_ns[m]) {
-            ends_ns[m] = r->op_end[i];
-            *last_op = m == last ? i : *last_op;
-        }
+        if (end <= ends_ns[m])
+            continue;
+        ends_ns[m] = end;
+        for (uint32_t i = ops->first; m == last && i < ops->end; i++)
+            if (r->op_end[i] == end) {
+                *last_op = i;
+                break;
+            }
     }
     if (g->is_first)
         begin_first(r, ends_ns);

@@ -49,6 +49,7 @@ typedef struct hu_replay hu_replay;
 
 /* Everything lives in `arena`.  NULL when there is no memory. */
 hu_costs  *hu_costs_new(const hu_graph *g, hu_arena *arena);
+hu_costs  *hu_costs_like(const hu_graph *g, const hu_costs *from, hu_arena *arena);
 void       hu_costs_reset(const hu_graph *g, hu_costs *c);
 void       hu_costs_copy(const hu_graph *g, const hu_costs *from, hu_costs *to);
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena);

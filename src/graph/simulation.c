@@ -4,6 +4,8 @@
 
 #include "analyze/peaks.h"
 
+enum { MOST_JOBS = 16 }; /* that one question asks at a time, and so threads that help */
+
 static double find_tensor_factor(const hu_trace *trace)
 {
     const hu_device *d = hu_trace_main_device(trace);
@@ -35,12 +37,16 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
         return rc;
     s->tensor_factor = find_tensor_factor(s->ask.trace);
     s->pricer = hu_pricer_new(&s->graph, s->tensor_factor, s->arena);
+    s->pricers = s->pricer ? hu_pricers_new(s->pricer, options ? options->threads : 1, MOST_JOBS) : NULL;
     ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
-    if (!s->pricer || !ends)
+    s->slack_ns = hu_arena_alloc(s->scratch, (s->graph.n_ops + 1) * sizeof *s->slack_ns);
+    if (!s->pricers || !ends || !s->slack_ns)
         return hu_fail_memory(err);
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
+    if (rc == 0) /* of that very replay, before there is another one */
+        rc = hu_replay_slack(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->scratch, s->slack_ns, err);
     if (rc == 0)
-        rc = hu_check_measure(s->pricer, &s->path, ends, s->scratch, &s->check, err);
+        rc = hu_check_measure(s->pricers, &s->path, ends, s->scratch, &s->check, err);
     return rc == 0 && hu_arena_lacked(s->arena) ? hu_fail_memory(err) : rc;
 }
 
@@ -80,6 +86,7 @@ void hu_simulation_free(hu_simulation *s)
 {
     if (!s)
         return;
+    hu_pricers_free(s->pricers);
     hu_ground_free(s->own_ground);
     hu_arena_free(s->scratch);
     hu_arena_free(s->arena);

@@ -7,17 +7,18 @@
 #include "graph/check.h"
 
 typedef struct {
-    hu_ask     ask;
-    hu_steps   steps;
-    hu_graph   graph;
-    hu_pricer *pricer;
-    hu_path    path; /* of the replay as it was */
-    hu_check   check;
-    bool       keeps_effects; /* of what is found, beside the graph: set by whoever replays it with other ranks */
-    int        threads;       /* to price on; 0 is 1: set by whoever has them */
-    double     tensor_factor; /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
-    hu_arena  *arena, *scratch;
-    hu_ground *own_ground; /* NULL: somebody else's */
+    hu_ask      ask;
+    hu_steps    steps;
+    hu_graph    graph;
+    hu_pricer  *pricer;
+    hu_pricers *pricers;  /* it, and copies for more threads */
+    hu_path     path;     /* of the replay as it was */
+    int64_t    *slack_ns; /* of the same, by operation: hu_replay_slack */
+    hu_check    check;
+    bool        keeps_effects; /* of what is found, beside the graph: set by whoever replays it with other ranks */
+    double      tensor_factor; /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
+    hu_arena   *arena, *scratch;
+    hu_ground  *own_ground; /* NULL: somebody else's */
 } hu_simulation;
 
 /*

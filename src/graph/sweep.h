@@ -22,18 +22,25 @@ typedef struct {
 
 typedef HU_VEC(hu_chain) hu_chains;
 
+/* Operations in a row that one step launched. */
+typedef struct {
+    uint32_t first, end;
+    int32_t  step;
+} hu_step_ops;
+
 struct hu_replay {
     const hu_graph *g;
     hu_chains       chains;    /* of all nodes, in order */
-    int64_t         origin_ns; /* at which its window begins; 0 of a rank alone */
-    int64_t        *lane_end, *stream_end;
-    uint32_t       *stream_last;
-    int64_t        *node_begin, *node_end, *op_start, *op_end;
-    uint32_t       *node_end_by, *op_by; /* NULL until a path is asked for */
-    uint32_t       *op_before;           /* the one that HU_BY_BEFORE means, after edits */
-    uint32_t       *lane_before;         /* the node before in its lane */
-    bool            is_by_marks;         /* the last sweep's steps end at the host's marks, not when their work has ended */
-    hu_arena       *arena;
+    HU_VEC(hu_step_ops) steps; /* all operations, in order */
+    int64_t   origin_ns;       /* at which its window begins; 0 of a rank alone */
+    int64_t  *lane_end, *stream_end;
+    uint32_t *stream_last;
+    int64_t  *node_begin, *node_end, *op_start, *op_end;
+    uint32_t *node_end_by, *op_by; /* NULL until a path is asked for */
+    uint32_t *op_before;           /* the one that HU_BY_BEFORE means, after edits */
+    uint32_t *lane_before;         /* the node before in its lane */
+    bool      is_by_marks;         /* the last sweep's steps end at the host's marks, not when their work has ended */
+    hu_arena *arena;
 };
 
 /* Room for sweeps, without chains: of several ranks, joint.c knows what lies in a row.  NULL when there is no memory. */

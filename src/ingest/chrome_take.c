@@ -195,6 +195,31 @@ static int64_t trailing_number(hu_str s)
     return hu_parse_i64((hu_str){s.p + from, s.n - from}, &number) ? number : -1;
 }
 
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+        p++;
+    return p;
+}
+
+/* Three numbers of at most nine digits, as all producers write them.  False: look again, at whatever it is. */
+static bool read_plain_triple(hu_str s, uint32_t out[3])
+{
+    const char *p = s.p, *const end = s.p + s.n;
+
+    if (p == end || *p++ != '[')
+        return false;
+    for (size_t i = 0; i < 3; i++) {
+        const char *from = p = skip_blanks(p, end);
+
+        for (out[i] = 0; p < end && p - from < 9 && *p >= '0' && *p <= '9'; p++)
+            out[i] = 10 * out[i] + (uint32_t)(*p - '0');
+        if (p == from || (p = skip_blanks(p, end)) == end || *p++ != (i < 2 ? ',' : ']'))
+            return false;
+    }
+    return true;
+}
+
 static void read_triple(const chrome_event *e, int place, uint32_t out[3])
 {
     const chrome_value *v = &e->at[place];
@@ -203,8 +228,9 @@ static void read_triple(const chrome_event *e, int place, uint32_t out[3])
     uint64_t            value;
 
     out[0] = out[1] = out[2] = 0;
-    if (!chrome_has(e, place) || v->type != CHROME_CONTAINER)
+    if (!chrome_has(e, place) || v->type != CHROME_CONTAINER || read_plain_triple((hu_str){v->p, v->n}, out))
         return;
+    out[0] = out[1] = out[2] = 0;
     j = hu_json_enter((hu_str){v->p, v->n});
     for (size_t i = 0; i < 3 && hu_json_element(&j, &item); i++)
         if (hu_parse_u64(item, &value) && value <= UINT32_MAX)

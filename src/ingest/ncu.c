@@ -31,9 +31,12 @@ static const struct {
 /* value[], stall[] and sample[] of a hu_counted, one behind the other. */
 enum { STALLS = HU_COUNTER_COUNT, SAMPLED = STALLS + HU_STALL_COUNT };
 
-/* Does a line of the head begin so?  A program that was profiled may have printed before it. */
+/* Does a line of the head begin so?  A program that was profiled may have printed before it.  Nearly all files are something
+   else and have many lines, so the words are looked for first. */
 static bool has_line(hu_str head, hu_str begins)
 {
+    if (!hu_str_has(head, begins))
+        return false;
     for (const char *p = head.p, *end = head.p + head.n; p && p < end;) {
         if (hu_str_starts((hu_str){p, (size_t)(end - p)}, begins))
             return true;

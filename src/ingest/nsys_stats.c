@@ -302,21 +302,30 @@ static int read_table(reader *r, const hu_nsys_heading *h, hu_str *text, hu_erro
     return t.rows.n == 0 || hu_vec_push(r->arena, &r->out->tables, t) ? 0 : hu_fail_memory(err);
 }
 
+/* Where the line begins whose first word the byte at `at` begins; NULL when something stands before it. */
+static const char *line_of(const char *begin, const char *at)
+{
+    while (at > begin && at[-1] != '\n') {
+        at--;
+        if (*at != ' ' && *at != '\t' && *at != '|' && *at != '"' && *at != '\xef' && *at != '\xbb' && *at != '\xbf')
+            return NULL;
+    }
+    return at;
+}
+
+/* Headings begin with "Time" or "Total".  A trace has many lines and few such letters, and every file is asked. */
 bool hu_nsys_stats_probe(hu_str head)
 {
-    hu_nsys_heading heading;
+    const char *const end = head.p + head.n;
+    hu_nsys_heading   heading;
 
     if (head.n && memchr(head.p, 0, head.n < TEXT_BYTES ? head.n : TEXT_BYTES))
         return false;
-    while (head.n) {
-        const char *end;
+    for (const char *t = head.p; t < end && (t = memchr(t, 'T', (size_t)(end - t))); t++) {
+        const char *line = t + 1 < end && (t[1] == 'i' || t[1] == 'o') ? line_of(head.p, t) : NULL;
 
-        if (hu_nsys_line_may_be_heading(head) && hu_nsys_heading_read(head, &heading))
+        if (line && hu_nsys_heading_read((hu_str){line, (size_t)(end - line)}, &heading))
             return true;
-        end = memchr(head.p, '\n', head.n);
-        if (!end)
-            return false;
-        head = (hu_str){end + 1, (size_t)(head.p + head.n - end) - 1};
     }
     return false;
 }

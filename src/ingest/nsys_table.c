@@ -176,17 +176,6 @@ static hu_str without_mark(hu_str line)
     return hu_str_starts(line, HU_STR("\xef\xbb\xbf")) ? (hu_str){line.p + 3, line.n - 3} : line;
 }
 
-bool hu_nsys_line_may_be_heading(hu_str text)
-{
-    size_t i = 0;
-
-    while (i < text.n && (text.p[i] == ' ' || text.p[i] == '\t' || text.p[i] == '|'))
-        i++;
-    if (i == text.n || (text.p[i] != '"' && text.p[i] != 'T'))
-        return i < text.n && text.p[i] == '\xef';
-    return i + 1 < text.n && (text.p[i + 1] == 'T' || text.p[i + 1] == 'i' || text.p[i + 1] == 'o');
-}
-
 /* The first column is one of few. */
 static bool may_be_heading(hu_str line)
 {

@@ -41,9 +41,6 @@ typedef struct {
 
 typedef enum { HU_NSYS_ROW, HU_NSYS_NO_ROW, HU_NSYS_CUT_ROW, HU_NSYS_NO_MEMORY } hu_nsys_taken;
 
-/* False: certainly not.  Every line of any file is asked, and most answer with their first two characters. */
-bool hu_nsys_line_may_be_heading(hu_str text);
-
 /* Does `text` begin with the headings of a table of sums?  They end with the line, or with one of dashes below it. */
 bool hu_nsys_heading_read(hu_str text, hu_nsys_heading *out);
 

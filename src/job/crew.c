@@ -44,6 +44,14 @@ int hu_crew_threads(const hu_crew *crew)
     return crew && crew->threads < n && !getenv("HOLDUP_THREADS") ? crew->threads : n;
 }
 
+int hu_crew_threads_alone(const hu_crew *crew)
+{
+    if (hu_crew_size(crew) == 1 || getenv("HOLDUP_THREADS"))
+        return hu_crew_threads(crew);
+    crew->mpi->take_processors();
+    return hu_thread_count_in("");
+}
+
 void hu_crew_call(hu_crew *crew)
 {
     for (int p = 1; p < hu_crew_size(crew); p++)

@@ -27,6 +27,9 @@ int  hu_crew_size(const hu_crew *crew);
 bool hu_crew_is_first(const hu_crew *crew); /* does it print? */
 int  hu_crew_threads(const hu_crew *crew);  /* that this process may start */
 
+/* The same for process 0, when all others wait for it: their processors of this machine are its own from now on. */
+int hu_crew_threads_alone(const hu_crew *crew);
+
 /* Process 0: there is a run to read.  The others: false when there is none any more. */
 void hu_crew_call(hu_crew *crew);
 bool hu_crew_await(hu_crew *crew);

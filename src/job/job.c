@@ -386,6 +386,7 @@ int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena
     if (!hu_crew_is_first(options->crew))
         return finish_share(&w);
     hu_exchange_receive(&w);
+    w.threads = hu_crew_threads_alone(options->crew);
     rc = finish(&w, arena, out, err);
     if (rc < 0)
         hu_job_free(out);

@@ -14,11 +14,13 @@
 
 enum { MOST_AT_ONCE = 1 << 30, FIRST_NAP_NS = 20000, LONGEST_NAP_NS = 1000000 };
 
-/* Processors that any process of this machine may run on, divided by those processes: whether each is bound to its own or
-   all may use all, together they start as many threads as there are processors. */
+static cpu_set_t all; /* processors that any process of this machine may run on */
+
+/* These, divided by those processes: whether each is bound to its own or all may use all, together they start as many
+   threads as there are processors. */
 static int share_processors(void)
 {
-    cpu_set_t mine, all;
+    cpu_set_t mine;
     MPI_Comm  machine;
     int       n = 1;
 
@@ -29,6 +31,12 @@ static int share_processors(void)
     MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, machine);
     MPI_Comm_free(&machine);
     return CPU_COUNT(&all) > n ? CPU_COUNT(&all) / n : 1;
+}
+
+/* A launcher binds each process to its own.  Threads that this one starts from now on have the mask, too. */
+static void take_processors(void)
+{
+    sched_setaffinity(0, sizeof all, &all);
 }
 
 static int start(int *rank, int *size, int *threads)
@@ -154,6 +162,19 @@ static void library(char *out, size_t room)
 
 extern const hu_mpi_module hu_mpi_calls;
 
-const hu_mpi_module hu_mpi_calls = {
-    HU_MPI_MODULE_VERSION, start,      send, receive, finish,  stop_all, barrier, all_reduce, all_gather,
-    reduce_scatter,        all_to_all, put,  get,     maximum, library};
+const hu_mpi_module hu_mpi_calls = {HU_MPI_MODULE_VERSION,
+                                    start,
+                                    take_processors,
+                                    send,
+                                    receive,
+                                    finish,
+                                    stop_all,
+                                    barrier,
+                                    all_reduce,
+                                    all_gather,
+                                    reduce_scatter,
+                                    all_to_all,
+                                    put,
+                                    get,
+                                    maximum,
+                                    library};

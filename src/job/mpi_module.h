@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-enum { HU_MPI_MODULE_VERSION = 2 };
+enum { HU_MPI_MODULE_VERSION = 3 };
 
 #define HU_MPI_MODULE_FILE       "libholdup-mpi.so"   /* Open MPI */
 #define HU_MPI_MODULE_FILE_MPICH "libholdup-mpich.so" /* MPICH, and what has its ABI */
@@ -18,6 +18,9 @@ typedef struct {
     int version;
     /* Joins the others.  `threads`: processors of this machine for each of the job's processes on it.  0, or not. */
     int (*start)(int *rank, int *size, int *threads);
+    /* From now on this process may run on all processors that the job's processes on this machine had: the others have
+       nothing to do but to wait for it. */
+    void (*take_processors)(void);
     /* Both wait without keeping a processor busy. */
     void (*send)(const void *bytes, size_t n, int to);
     void (*receive)(void *bytes, size_t n, int from);

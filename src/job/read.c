@@ -29,7 +29,7 @@ static void measure_half(void *context, size_t half)
     if (half == 0)
         h->r->digest = hu_digest_measure_on(h->ground, &h->digest, &h->r->error);
     else if (h->w->options->replays)
-        h->simulation = hu_simulation_new_on(h->ground, NULL, &h->why_not);
+        h->simulation = hu_simulation_new_on(h->ground, &(hu_graph_options){.threads = h->threads}, &h->why_not);
 }
 
 /* What a trace does not say of itself its name may. */
@@ -102,10 +102,8 @@ void hu_rank_read(const hu_filling *w, size_t i)
         measure(&h);
     if (r->digest)
         name_rank(w, r->digest);
-    if (h.simulation) {
+    if (h.simulation)
         h.simulation->keeps_effects = w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS;
-        h.simulation->threads = h.threads;
-    }
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         if (!r->findings) {

@@ -442,6 +442,44 @@ static void absurd_byte_counts_do_not_overflow(void **state)
     assert_false(negative);
 }
 
+/* As producers write it, and as nobody does: what is no number counts as none, and a fourth is not looked at. */
+static void a_grid_is_its_first_three_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t    grid[3];
+    } rows[] = {
+        {"[1,2,3]", {1, 2, 3}},
+        {"[ 4 ,\n5,\t6 ]", {4, 5, 6}},
+        {"[7, 8]", {7, 8, 0}},
+        {"[7, 8, 9, 10]", {7, 8, 9}},
+        {"[1.5, 2, 3]", {0, 2, 3}},
+        {"[\"1\", 2, 3]", {0, 2, 3}},
+        {"[4294967296, 1, 2]", {0, 1, 2}},
+        {"[1234567890, 1, 2]", {1234567890, 1, 2}},
+        {"[[1], 2, 3]", {0, 2, 3}},
+        {"[-1, 2, 3]", {0, 2, 3}},
+        {"[]", {0, 0, 0}},
+        {"[,1,,2, 3]", {1, 2, 3}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(rows); i++) {
+        char                    text[400];
+        hu_trace               *t;
+        const hu_kernel_detail *k;
+
+        snprintf(text, sizeof text,
+                 "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,"
+                 "\"args\":{\"grid\":%s,\"block\":[32,1,1]}}]",
+                 rows[i].text);
+        t = trace_of(text);
+        k = hu_trace_kernel_detail(t, hu_trace_slices(t).detail[0]);
+        assert_memory_equal(k->grid, rows[i].grid, sizeof k->grid);
+        hu_trace_free(t);
+    }
+}
+
 int main(void)
 {
     /* clang-format off */
@@ -461,7 +499,7 @@ int main(void)
         cmocka_unit_test(limits_on_events_and_strings_are_errors_that_name_their_option),
         cmocka_unit_test(what_holds_no_events_is_an_error), cmocka_unit_test(events_longer_than_a_chunk_arrive_whole),
         cmocka_unit_test(begin_and_end_centuries_apart_do_not_overflow),
-        cmocka_unit_test(absurd_byte_counts_do_not_overflow),
+        cmocka_unit_test(absurd_byte_counts_do_not_overflow), cmocka_unit_test(a_grid_is_its_first_three_numbers),
     };
     /* clang-format on */
 

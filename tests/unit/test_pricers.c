@@ -70,6 +70,34 @@ static void threads_price_as_one_does(void **state)
     done(f);
 }
 
+/* Four steps of one kernel each, which takes longer in one of them. */
+/* clang-format off */
+static const char uneven_steps[] =
+    "[" STEP("ProfilerStep#1", "0", "10", "30", "1", "50", "20")
+    "," STEP("ProfilerStep#2", "100", "110", "30", "2", "150", "40")
+    "," STEP("ProfilerStep#3", "200", "210", "30", "3", "250", "20")
+    "," STEP("ProfilerStep#4", "300", "310", "30", "4", "350", "20")
+    "," KERNEL("a_kernel", "7", "45", "20", "1") "," KERNEL("a_kernel", "7", "145", "40", "2")
+    "," KERNEL("a_kernel", "7", "245", "20", "3") "," KERNEL("a_kernel", "7", "345", "20", "4") "]";
+/* clang-format on */
+
+static void threads_check_as_one_does(void **state)
+{
+    fixture one = simulate(uneven_steps);
+
+    (void)state;
+    assert_true(one.s->check.value[HU_CHECK_HOLD_OUT] > 1); /* and so it was held out */
+    for (int threads = 2; threads <= 5; threads++) {
+        hu_error       err = {0};
+        hu_simulation *s = hu_simulation_new(one.t, NULL, &(hu_graph_options){.threads = threads}, &err);
+
+        assert_non_null(s);
+        assert_memory_equal(&s->check, &one.s->check, sizeof s->check);
+        hu_simulation_free(s);
+    }
+    done(one);
+}
+
 /* What a second price has from memory is the same to the last bit, also behind other edits. */
 static void a_price_does_not_depend_on_those_before(void **state)
 {
@@ -116,9 +144,9 @@ static void a_question_is_all_of_its_edits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_price_as_one_does),
-                                       cmocka_unit_test(a_price_does_not_depend_on_those_before),
-                                       cmocka_unit_test(a_question_is_all_of_its_edits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_price_as_one_does), cmocka_unit_test(threads_check_as_one_does),
+        cmocka_unit_test(a_price_does_not_depend_on_those_before), cmocka_unit_test(a_question_is_all_of_its_edits)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
