@@ -620,7 +620,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s, hu_pri
         f->at[i].edit.glob = HU_STR("");
     for (size_t i = 0; i < f->n_spare; i++)
         f->spare[i].edit.glob = HU_STR("");
-    return !hu_arena_lacked(s->scratch) && !hu_arena_lacked(s->arena) && keep_path(f, s) && keep_slack(f, s);
+    return !hu_arena_lacked(s->scratch) && !hu_arena_lacked(s->arena);
 }
 
 static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation *s)
@@ -628,8 +628,8 @@ static bool explain_on_threads(hu_findings *f, const hu_digest *d, hu_simulation
     hu_pricers *pricers = hu_pricers_new(s->pricer, s->threads, HU_RULE_COUNT);
     const bool  ok = pricers && explain(f, d, s, pricers) && !hu_pricers_lacked(pricers);
 
-    hu_pricers_free(pricers);
-    return ok;
+    hu_pricers_free(pricers); /* before paths are kept: both need room for each instant of the graph */
+    return ok && keep_path(f, s) && keep_slack(f, s);
 }
 
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
