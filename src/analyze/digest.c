@@ -147,8 +147,10 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
 }
 
 /* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together;
- * those that need most memory stand apart, so that no two of them run at once. */
+ * those that need most memory stand apart, so that no two of them run at once, and the hungriest is the first of all, while
+ * the graph beside them has only begun. */
 #define QUESTIONS(Q)                                                                        \
+    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))     \
     Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                             \
     Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                \
     Q(tree, o->is_brief ? 0 : hu_tree_measure(ask, &d->tree, err))                          \
@@ -156,7 +158,6 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(launches, hu_launches_measure(ask, &d->launches, err))                                \
     Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                   \
     Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                             \
-    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))     \
     Q(hot, hu_hot_measure(ask, &d->hot, err))                                               \
     Q(sequences, o->is_brief ? 0 : hu_sequences_measure(ask, &d->sequences, err))           \
     Q(memory, hu_memory_measure(ask, &d->memory, err))                                      \

@@ -67,7 +67,8 @@ const uint8_t *hu_overheads_find_recompute(const hu_ask *ask, hu_arena *arena)
 
         if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
             continue;
-        state[i] = above != HU_NONE ? state[above] & (IN_BACKWARD | RECOMPUTES) : 0;
+        if (above != HU_NONE && state[above])
+            state[i] = state[above] & (IN_BACKWARD | RECOMPUTES);
         d = detail_of(ask, i);
         if (!d || d->sequence < 0)
             continue;
@@ -80,7 +81,8 @@ const uint8_t *hu_overheads_find_recompute(const hu_ask *ask, hu_arena *arena)
     }
     find_unnumbered(ask, state);
     for (size_t i = 0; i < ask->s.n; i++)
-        state[i] = state[i] & RECOMPUTES ? 1 : 0;
+        if (state[i]) /* pages of zeros that nobody wrote cost no memory */
+            state[i] = state[i] & RECOMPUTES ? 1 : 0;
     return state;
 }
 

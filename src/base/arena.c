@@ -280,6 +280,22 @@ void *hu_arena_grow_cleared(hu_arena *arena, void *old, size_t old_size, size_t 
     return p;
 }
 
+void hu_arena_trim(hu_arena *arena, void *payload, size_t size)
+{
+    const size_t page = 4096; /* of larger ones munmap takes less, or nothing */
+    block       *b = payload ? (block *)payload - 1 : NULL;
+    size_t       total;
+
+    if (!b)
+        return;
+    total = size + sizeof *b > b->used ? size + sizeof *b : b->used;
+    total = (total + page - 1) & ~(page - 1);
+    if (total >= b->total || !is_mapped(total) || munmap((char *)b + total, b->total - total) < 0)
+        return;
+    arena->bytes -= b->total - total;
+    b->total = total;
+}
+
 void hu_arena_drop(hu_arena *arena, void *payload)
 {
     block *b;

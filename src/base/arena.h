@@ -37,6 +37,10 @@ void *hu_arena_grow(hu_arena *arena, void *old, size_t size);
    Every call for a block has to be one of these. */
 void *hu_arena_grow_cleared(hu_arena *arena, void *old, size_t old_size, size_t size);
 
+/* Gives back what no page was touched of behind the first `size` bytes of a block of hu_arena_grow that grows no more.  NULL
+   is fine. */
+void hu_arena_trim(hu_arena *arena, void *payload, size_t size);
+
 /* Gives back one block of hu_arena_grow before the arena goes.  NULL is fine. */
 void hu_arena_drop(hu_arena *arena, void *payload);
 

@@ -75,6 +75,21 @@ void *hu_spare_take(size_t *bytes)
     return at;
 }
 
+void hu_spare_trim(void)
+{
+    bool keeps;
+
+    pthread_mutex_lock(&spare.lock);
+    keeps = spare.most_bytes > 0;
+    pthread_mutex_unlock(&spare.lock);
+#ifdef M_TRIM_THRESHOLD
+    if (!keeps)
+        malloc_trim(0);
+#else
+    (void)keeps;
+#endif
+}
+
 bool hu_spare_give(void *at, size_t bytes)
 {
     bool keeps;

@@ -22,4 +22,7 @@ void *hu_spare_take(size_t *bytes);
 /* False: it is not kept, and stays with the caller. */
 bool hu_spare_give(void *map, size_t bytes);
 
+/* Gives the system what malloc still holds of pieces that were freed; not so while maps are kept, when they serve again. */
+void hu_spare_trim(void);
+
 #endif

@@ -39,6 +39,7 @@ static bool pack(hu_building *b)
     }
     g->link = link;
     g->n_links = n;
+    hu_arena_trim(b->ask->arena, b->nodes.at, b->nodes.n * sizeof *b->nodes.at);
     g->node = b->nodes.at;
     g->n_nodes = b->nodes.n;
     g->merged = b->merged.at;

@@ -14,6 +14,16 @@ static double find_tensor_factor(const hu_trace *trace)
     return p && p->vector_fp32 > 0 ? (p->bf16 > 0 ? p->bf16 : p->fp16) / p->vector_fp32 : 0;
 }
 
+/* What the stage before worked with goes: it would lie beside all that is priced.  False: no memory. */
+static bool renew_scratch(hu_simulation *s)
+{
+    const bool lacked = s->scratch && hu_arena_lacked(s->scratch);
+
+    hu_arena_free(s->scratch);
+    s->scratch = s->ask.scratch = hu_arena_new();
+    return s->scratch && !lacked;
+}
+
 static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_options *options, hu_error *err)
 {
     const hu_graph_options usual = {0};
@@ -22,7 +32,6 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
 
     s->ask = ground->ask;
     s->ask.arena = s->arena;
-    s->ask.scratch = s->scratch;
     s->steps = ground->steps;
     if (s->steps.is_cut)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
@@ -33,13 +42,17 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "the GPU still ran what was launched before these steps, and nothing of their own was recorded");
     s->ask.steps = &s->steps;
+    if (!renew_scratch(s))
+        return hu_fail_memory(err);
     if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
         return rc;
+    if (!renew_scratch(s))
+        return hu_fail_memory(err);
     s->tensor_factor = find_tensor_factor(s->ask.trace);
     s->pricer = hu_pricer_new(&s->graph, s->tensor_factor, s->arena);
     s->pricers = s->pricer ? hu_pricers_new(s->pricer, options ? options->threads : 1, MOST_JOBS) : NULL;
     ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
-    s->slack_ns = hu_arena_alloc(s->scratch, (s->graph.n_ops + 1) * sizeof *s->slack_ns);
+    s->slack_ns = hu_arena_alloc(s->arena, (s->graph.n_ops + 1) * sizeof *s->slack_ns);
     if (!s->pricers || !ends || !s->slack_ns)
         return hu_fail_memory(err);
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
@@ -47,22 +60,22 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
         rc = hu_replay_slack(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->scratch, s->slack_ns, err);
     if (rc == 0)
         rc = hu_check_measure(s->pricers, &s->path, ends, s->scratch, &s->check, err);
+    if (rc == 0 && !renew_scratch(s))
+        rc = hu_fail_memory(err);
     return rc == 0 && hu_arena_lacked(s->arena) ? hu_fail_memory(err) : rc;
 }
 
 hu_simulation *hu_simulation_new_on(const hu_ground *ground, const hu_graph_options *options, hu_error *err)
 {
-    hu_arena      *arena = hu_arena_new(), *scratch = hu_arena_new();
+    hu_arena      *arena = hu_arena_new();
     hu_simulation *s = arena ? hu_arena_calloc(arena, 1, sizeof *s) : NULL;
 
-    if (!s || !scratch) {
+    if (!s) {
         hu_arena_free(arena);
-        hu_arena_free(scratch);
         hu_fail_memory(err);
         return NULL;
     }
     s->arena = arena;
-    s->scratch = scratch;
     if (prepare(s, ground, options, err) == 0)
         return s;
     hu_simulation_free(s);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "across/roster.h"
+#include "base/spare.h"
 #include "ingest/open.h"
 #include "job/filling.h"
 
@@ -76,6 +77,7 @@ static void measure(halves *h)
 static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
 {
     hu_builder *b = hu_open_builder(r->input, &w->input, &r->error);
+    hu_trace   *t;
     int64_t     rank;
 
     if (!b)
@@ -86,7 +88,10 @@ static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
             rank = hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n);
         r->node = hu_node_log_add(w->options->node, rank, b);
     }
-    return hu_builder_freeze(b, &r->error);
+    t = hu_builder_freeze(b, &r->error);
+    if (t && !w->options->keeps_traces)
+        hu_trace_drop_unasked(t);
+    return t;
 }
 
 void hu_rank_read(const hu_filling *w, size_t i)
@@ -98,12 +103,16 @@ void hu_rank_read(const hu_filling *w, size_t i)
 
     if (t && hu_trace_slices(t).n < WORTH_THREADS)
         h.threads = 1;
+    if (h.threads > 1)
+        hu_spare_trim(); /* what reading it left */
     if (ground)
         measure(&h);
     if (r->digest)
         name_rank(w, r->digest);
     if (h.simulation)
         h.simulation->keeps_effects = w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS;
+    if (h.threads > 1)
+        hu_spare_trim(); /* what the questions left */
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         if (!r->findings) {

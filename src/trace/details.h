@@ -169,9 +169,9 @@ typedef struct {
     uint32_t track;       /* the calling thread */
     int32_t  device_type; /* 0 CPU, 1 CUDA, 6 HIP, 20 private */
     int32_t  device;      /* -1 on the CPU */
+    uint32_t site;        /* string id: the code that asked for it; 0 see its thread */
     uint64_t address;
     int64_t  bytes, total_allocated, total_reserved; /* totals: -1 absent */
-    uint32_t site;                                   /* string id: the code that asked for it; 0 see its thread */
     uint32_t stack;                                  /* 1 + row of a cpu stack: how it came there; 0 not known */
     uint8_t  phase;                                  /* hu_memory_phase; with a site */
     uint8_t  use;                                    /* hu_memory_use; where it is said, there is no address */

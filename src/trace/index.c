@@ -485,5 +485,8 @@ int hu_index_build(hu_trace *t, hu_error *err)
     hu_arena_free(h.scratch[1]);
     ok = ok && keep_after(t, &h.after) && list_work(t, h.scratch[0]) && (!t->flows.n || link_flows(t, h.scratch[0]));
     hu_arena_free(h.scratch[0]);
+    hu_arena_drop(t->arena, t->flows.at); /* what they say is in `forward` */
+    t->flows.at = NULL;
+    t->flows.n = t->flows.cap = 0;
     return ok ? 0 : hu_fail_memory(err);
 }

@@ -311,6 +311,15 @@ uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice)
     return hu_map_get(&trace->forward, slice); /* HU_MAP_NONE is HU_NONE */
 }
 
+void hu_trace_drop_unasked(hu_trace *trace)
+{
+    hu_arena_drop(trace->arena, trace->external);
+    hu_arena_drop(trace->arena, trace->pythons.at);
+    trace->external = NULL;
+    trace->pythons.at = NULL;
+    trace->pythons.n = trace->pythons.cap = 0;
+}
+
 void hu_trace_free(hu_trace *trace)
 {
     if (trace)

@@ -23,7 +23,7 @@ typedef struct {
     const int64_t  *start_ns, *dur_ns;
     const uint32_t *track, *name;
     const uint32_t *correlation; /* launch <-> device work; 0 none */
-    const uint32_t *external;    /* "External id": the operator it belongs to; 0 none */
+    const uint32_t *external;    /* "External id": the operator it belongs to; 0 none; NULL: dropped */
     const uint32_t *parent;      /* host: the slice of its thread that contains it; device work: the
                                            call that launched it, or else its operator; HU_NONE             */
     const uint32_t *detail;      /* row of the side table of its kind; HU_NONE */
@@ -184,6 +184,10 @@ uint32_t hu_trace_after(const hu_trace *trace, uint32_t slice);
 
 /* The forward operator of a backward one, or HU_NONE. */
 uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice);
+
+/* For who has to hold little: drops external ids and hu_trace_python_detail(), which nobody but exports and queries asks for.
+   Only before there are other readers. */
+void hu_trace_drop_unasked(hu_trace *trace);
 
 void hu_trace_free(hu_trace *trace);
 

@@ -122,6 +122,26 @@ static void no_map_is_kept_beyond_the_limit_nor_behind_the_end(void **state)
     assert_null(hu_spare_take(&bytes));
 }
 
+static void a_block_that_grows_no_more_gives_back_what_nobody_touched(void **state)
+{
+    const size_t size = 1u << 20;
+    hu_arena    *arena = hu_arena_new();
+    char        *p = hu_arena_grow(arena, hu_arena_grow(arena, NULL, size), 8 * size);
+
+    (void)state;
+    memset(p, 7, size);
+    hu_arena_trim(arena, p, size);
+    assert_in_range(hu_arena_bytes(arena), size, size + 8192);
+    p = hu_arena_grow(arena, p, 4 * size);
+    assert_true(is_filled(p, 0, size, 7));
+    assert_true(is_filled(p, size + 8192, 4 * size, 0));
+    hu_arena_trim(arena, p, 100); /* less is no page map any more */
+    assert_true(hu_arena_bytes(arena) >= 4 * size);
+    hu_arena_trim(arena, NULL, size);
+    hu_arena_free(arena);
+    hu_spare_trim();
+}
+
 static void equal_texts_have_one_id_and_zero_is_empty(void **state)
 {
     hu_arena *arena = hu_arena_new();
@@ -212,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_grows_cleared_is_zero),
         cmocka_unit_test(a_map_that_served_before_is_cleared_where_zeros_are_asked_for),
         cmocka_unit_test(no_map_is_kept_beyond_the_limit_nor_behind_the_end),
+        cmocka_unit_test(a_block_that_grows_no_more_gives_back_what_nobody_touched),
         cmocka_unit_test(equal_texts_have_one_id_and_zero_is_empty),
         cmocka_unit_test(a_map_finds_what_was_put),
         cmocka_unit_test(quantiles_are_numpys),

@@ -30,6 +30,7 @@ static void both_start_from_the_same_steps(void **state)
     assert_non_null(s);
     assert_non_null(d);
     assert_ptr_equal(s->ask.work, g->ask.work);
+    assert_int_equal(hu_arena_bytes(s->scratch), 0); /* what built and checked the graph does not lie beside its prices */
     assert_true(s->graph.step_ns == alone->graph.step_ns);
     assert_true(hu_pricer_step_ns(s->pricer) == hu_pricer_step_ns(alone->pricer));
     hu_simulation_free(s);

@@ -90,6 +90,9 @@ static void without_a_call_the_external_id_names_the_operator(void **state)
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "k")), HU_NONE);
     assert_int_equal(hu_trace_op_of(t, slice_named(t, "k")), slice_named(t, "mm"));
+    hu_trace_drop_unasked(t);
+    assert_null(hu_trace_slices(t).external);
+    assert_int_equal(hu_trace_op_of(t, slice_named(t, "k")), slice_named(t, "mm"));
     hu_trace_free(t);
 }
 
