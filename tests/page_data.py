@@ -79,6 +79,11 @@ def decode(data: bytes) -> dict[str, Any]:
         counter["times"] = [time := time + next(numbers) for _ in range(counter["n"])]
         counter["values"] = [value := value + _unzigzag(next(numbers)) for _ in range(counter["n"])]
     head["rows"] = [next(numbers) if head["tracks"][track].get("rows") else None for track in tracks]
+    if a := head.get("allocations"):
+        chains, curves = 2 * a["stacks"], 3 * a["points"] * len(a["pools"])
+        births = sum(p["n"] - p["before"] for p in a["pools"])
+        columns = [[next(numbers) for _ in range(n)] for n in (chains, curves, births, *[a["n"]] * 6)]
+        a["bytes"] = columns[4]
     assert next(numbers, None) is None, "bytes are left over"
     head["slices_list"] = slices
     return head

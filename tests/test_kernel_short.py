@@ -2,13 +2,16 @@
 """Short names of kernels: what each shape of name becomes, and that no two kernels of a report share one."""
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import EXE, OWN, SANITIZED, real_traces, report
+from tests.program import EXE, OWN, SANITIZED, SHARED, real_traces, report, skip_loudly
 
 AT = "at::native::"
 ANON = AT + "(anonymous namespace)::"
@@ -49,6 +52,8 @@ NAMES = {
     "_ZN2ck16tensor_operation6device11kernel_gemmIfEEvv": "gemm f32",
     "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EEvPT0_": "add rmsnorm quant bf16",
     "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_3fooEEEEEvv": "rmsnorm2d fwd",
+    "_ZN2at6native27unrolled_elementwise_kernelINS0_15CUDAFunctor_addIN3c104HalfEEESt5arrayIPcLm3EEEEviT_T0_": "elementwise add f16",
+    "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE.kd": "all-reduce ring LL f32",
     "__amd_rocclr_fillBufferAligned.kd": "__amd_rocclr_fillBufferAligned.kd",
     # collectives
     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "all-reduce ring LL bf16",
@@ -164,6 +169,32 @@ class Short(unittest.TestCase):
                 self.assertNotIn("", names)
                 compared += len(names)
         self.assertGreater(compared, 20)
+
+    def test_mangled_names_are_said_as_what_they_stand_for(self) -> None:
+        """All that the traces of others hold, with c++filt as the oracle."""
+        if not shutil.which("c++filt") or not (SHARED / "traces").is_dir():
+            skip_loudly("no c++filt or no shared/traces: short names of mangled names are not compared")
+            self.skipTest("no oracle")
+        names: set[str] = set()
+        for path in (p for p in (SHARED / "traces").rglob("*") if p.is_file()):
+            data = path.read_bytes()
+            try:
+                data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            except (OSError, EOFError):
+                continue
+            names |= {m.decode() for m in re.findall(rb"_Z[A-Z0-9][A-Za-z0-9_.$]{5,}", data)}
+        ordered = sorted(names)
+        plain = subprocess.run(["c++filt"], input="\n".join(ordered), check=True, capture_output=True, text=True).stdout.split("\n")
+        pairs = [(a, b) for a, b in zip(ordered, plain) if a != b]
+        if SANITIZED:
+            pairs = pairs[::20]
+        self.assertGreater(len(pairs), 100)
+        wrong = []
+        for at in range(0, len(pairs), 300):
+            part = pairs[at : at + 300]
+            ours, theirs = shorts([a for a, _ in part]), shorts([b for _, b in part])
+            wrong += [(a, x, y) for (a, _), x, y in zip(part, ours, theirs) if x != y]
+        self.assertEqual(wrong, [])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,11 @@ function varints(bytes, at) {
       } while (b > 127);
       return v;
     },
+    list(n, f = (v) => v) {
+      const out = new Float64Array(n);
+      for (let i = 0; i < n; i++) out[i] = f(this.next(), i);
+      return out;
+    },
   };
 }
 
@@ -83,19 +88,45 @@ function readRows(reader, tracks, depth) {
   }
 }
 
+function readChains(reader, s) {
+  s.caller = reader.list(s.stacks, (v, i) => (v ? i - v : -1));
+  s.function = reader.list(s.stacks);
+}
+
 // CPU samples and the chains that they are of; src/timeline/samples.c describes them.
 function readSamples(reader, s) {
-  const column = (n, f = (v) => v) => {
-    const out = new Float64Array(n);
-    for (let i = 0; i < n; i++) out[i] = f(reader.next(), i);
-    return out;
-  };
-  s.caller = column(s.stacks, (v, i) => (v ? i - v : -1));
-  s.function = column(s.stacks);
+  readChains(reader, s);
   let last = 0;
-  s.time = column(s.n, (v) => (last += unzigzag(v)));
-  s.thread = column(s.n);
-  s.stack = column(s.n, (v) => v - 1);
+  s.time = reader.list(s.n, (v) => (last += unzigzag(v)));
+  s.thread = reader.list(s.n);
+  s.stack = reader.list(s.n, (v) => v - 1);
+}
+
+// Allocations of each pool, and its curves; src/timeline/allocations.c describes them.  A slice is its place in the bytes.
+function readAllocations(reader, a) {
+  let last = 0;
+  const list = (n, f) => reader.list(n, f),
+    orNone = (v) => v - 1;
+  if (a.stacks) readChains(reader, a);
+  for (const pool of a.pools)
+    for (const key of ["mean", "most", "reserved"]) {
+      last = 0;
+      pool[key] = list(a.points, (v) => (last += unzigzag(v)));
+    }
+  a.born = new Float64Array(a.n).fill(-Infinity);
+  let i = 0;
+  for (const pool of a.pools) {
+    pool.at = i;
+    last = a.from;
+    for (i += pool.before; i < pool.at + pool.n; i++) a.born[i] = last += reader.next();
+  }
+  a.died = list(a.n, (v, k) => (v ? v - 1 + Math.max(a.born[k], a.from) : Infinity));
+  a.size = list(a.n);
+  a.site = list(a.n, orNone);
+  last = 0;
+  a.slice = list(a.n, (v) => (v ? (last += unzigzag(v - 1)) - 1 : -1));
+  a.stack = list(a.n, orNone);
+  a.category = list(a.n);
 }
 
 // The depth of each slice: below all that still run.
@@ -168,6 +199,9 @@ export function decodeTimeline(bytes) {
   const depth = findDepths(columns, head.tracks);
   readRows(reader, head.tracks, depth);
   if (head.cpu_samples) readSamples(reader, head.cpu_samples);
+  const a = head.allocations;
+  if (a?.n + a?.stacks + a?.points > bytes.length) throw new Error("a timeline declares more allocations than bytes");
+  if (a) readAllocations(reader, a);
   if (reader.at > bytes.length) throw new Error("a timeline is cut");
   return { ...head, ...sortRows(columns, head.tracks, depth) };
 }

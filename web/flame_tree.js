@@ -340,7 +340,7 @@ export function treeOfStacks(rows) {
     tree = new Tree(names, kinds);
   for (const { stack, weight, kind } of rows) {
     let at = 0;
-    for (const name of stack.split(";")) {
+    for (const name of stack.split?.(";") ?? stack) {
       if (!by.has(name)) {
         by.set(name, names.length);
         names.push(name);

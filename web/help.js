@@ -36,7 +36,7 @@ export function explain() {
   });
   document.addEventListener("focusout", leave);
   document.addEventListener("pointerup", (event) => {
-    if (event.pointerType === "touch") showHelp(event.target.closest?.("th [title], th[title], dt[title], .badge, nav [title], td[title]"));
+    if (event.pointerType === "touch") showHelp(event.target.closest?.("th [title], th[title], dt[title], .badge, .legend [title], nav [title], td[title]"));
   });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideHelp());
   addEventListener("scroll", leave, { passive: true });

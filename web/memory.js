@@ -22,7 +22,7 @@ const classOf = {
 const swatch = (name) => ({ label: name.replace("_", " "), class: classOf[name] });
 
 // What is held over time by category, what is reserved, and where steps end.
-export function layerChart({ title, points, steps }) {
+export function layerChart({ title, points, steps, from = 0 }) {
   const left = 80,
     height = 220,
     seen = Object.keys(classOf).filter((name) => points.some((p) => p[`${name}_bytes`] > 0)),
@@ -35,7 +35,7 @@ export function layerChart({ title, points, steps }) {
     line = (name, key) => svg("polyline", { class: `${name} line`, points: points.flatMap((p, i) => edge(p[key], i)).join(" ") });
   let below = points.map(() => 0);
   const drawn = seen.map((name) => {
-    const above = below.map((v, i) => v + Math.max(0, points[i][`${name}_bytes`])),
+    const above = below.map((v, i) => v + Math.max(0, points[i][`${name}_bytes`] ?? 0)),
       outline = [...above.flatMap(edge), ...below.flatMap(edge).reverse()];
     below = above;
     return svg("polygon", { class: classOf[name], points: outline.join(" ") });
@@ -55,7 +55,7 @@ export function layerChart({ title, points, steps }) {
       line("c-op", "allocated_max_bytes"),
       line("c-data", "reserved_max_bytes"),
       ...ends,
-      ...timeTicks(span, height, left),
+      ...timeTicks(span, height, left, (v) => time(v + from)),
     ]),
   );
 }

@@ -5,12 +5,12 @@ import { announce, clean, el, replace } from "./dom.js";
 import { time } from "./format.js";
 import { kindWords, onTheme } from "./palette.js";
 import { proofOf, sliceOf } from "./proof.js";
-import { theReport } from "./rows.js";
+import { theReport, theWords } from "./rows.js";
 import { Painter, rulerHeight } from "./timeline_draw.js";
 import { TimelineInput, timelineKeys } from "./timeline_input.js";
 import { describe, showRange, showSlice } from "./timeline_info.js";
 import { canRefine, drawnRanks, fetchPart, loadTimeline } from "./timeline_load.js";
-import { childrenOf, firstAfter, kindOf, labelOf, linkedFrom, Model, parentOf, rowHeight, sliceAt } from "./timeline_model.js";
+import { childrenOf, firstAfter, gpuSteps, kindOf, labelOf, linkedFrom, Model, parentOf, rowHeight, sliceAt } from "./timeline_model.js";
 
 const leastSpan = 50,
   settleMs = 250;
@@ -159,9 +159,9 @@ export class Timeline {
     return el(
       "ul",
       { class: "legend", "aria-label": "colours" },
-      shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)),
+      shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), " ", el("span", { title: theWords().kinds[k], tabindex: "0" }, kindWords[k]))),
       el("li", null, "shades tell names apart; pale: slices fill only part of that time"),
-      el("li", null, "steps on top: as the host marks them; their GPU work runs later"),
+      el("li", null, "steps on top: as the host marks them; GPU steps: from the start of the first GPU operation launched in one to the end of the last"),
     );
   }
 
@@ -470,7 +470,7 @@ export class Timeline {
     this.painter.paint({
       view,
       lanes: this.lanes,
-      steps: first ? first.timeline.steps.map((x) => ({ ...x, start: x.start + first.shift, end: x.end + first.shift })) : [],
+      steps: first ? first.timeline.steps.map((x) => ({ ...x, start: x.host_start + first.shift, end: x.host_end + first.shift })) : [],
       selected: this.selected,
       range: this.range,
       matches: this.matches,
@@ -672,6 +672,17 @@ export class Timeline {
     this.choose(t.start[index] + entry.shift, t.start[index] + t.dur[index] + entry.shift);
   }
 
+  // The next GPU step as a time range; after the last the first.
+  nextGpuStep() {
+    const [entry] = this.model.ranks,
+      steps = gpuSteps(entry.timeline),
+      from = this.range?.[0] ?? -Infinity,
+      s = steps.find((x) => x.start + entry.shift > from) ?? steps[0];
+    if (!s) return;
+    this.choose(s.start + entry.shift, s.end + entry.shift);
+    this.moveTo((s.start + s.end) / 2 + entry.shift);
+  }
+
   // The slice beside the chosen one on its row; without one, the first in sight.
   walk(direction) {
     if (!this.selected) {
@@ -711,10 +722,12 @@ export class Timeline {
     const at = y - rulerHeight + this.view.top,
       lane = this.lanes?.find((l) => at >= l.y && at < l.y + l.height);
     if (!lane || y < rulerHeight) return null;
-    if (lane.kind !== "track" || x < this.view.left) return { lane, entry: lane.entry, index: -1 };
-    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)],
-      t = lane.entry.timeline,
-      time = this.timeAt(x) - lane.entry.shift;
+    const depth = Math.floor((at - lane.y) / rowHeight),
+      time = this.timeAt(x) - lane.entry.shift,
+      step = x < this.view.left ? null : lane.steps?.find((s) => s.depth === depth && s.start <= time && s.end >= time);
+    if (lane.kind !== "track" || x < this.view.left) return { lane, entry: lane.entry, index: -1, step };
+    const row = lane.rows[depth],
+      t = lane.entry.timeline;
     const under = row ? sliceAt(t, row, time, 0) : -1;
     return { lane, entry: lane.entry, index: row && under < 0 ? sliceAt(t, row, time, this.view.pixel) : under };
   }
@@ -783,14 +796,15 @@ export class Timeline {
 
   showTip(x, y) {
     const hit = this.pick(x, y);
-    this.tip.hidden = !hit || hit.index < 0;
+    this.tip.hidden = !hit || (hit.index < 0 && !hit.step);
     if (this.tip.hidden) return;
-    const t = hit.entry.timeline;
+    const { step } = hit,
+      t = hit.entry.timeline;
     replace(
       this.tip,
-      el("strong", null, clean(labelOf(t, hit.index), 200)),
+      el("strong", null, clean(step ? step.name || `step ${step.number}` : labelOf(t, hit.index), 200)),
       el("br"),
-      `${kindWords[kindOf(t, hit.index)] ?? ""} · ${time(t.dur[hit.index])}`,
+      step ? `GPU step · ${time(step.end - step.start)}` : `${kindWords[kindOf(t, hit.index)] ?? ""} · ${time(t.dur[hit.index])}`,
     );
     this.tip.style.left = `${Math.min(x + 12, this.view.width - 280)}px`;
     this.tip.style.top = `${Math.min(y + 16, this.view.height - 50)}px`;

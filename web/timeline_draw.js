@@ -4,7 +4,7 @@
 import { clean } from "./dom.js";
 import { cell, instant, time } from "./format.js";
 import { palette, shadeCount } from "./palette.js";
-import { firstAfter, rowHeight, shortName, trackGap, trackName } from "./timeline_model.js";
+import { firstAfter, gpuStepsName, rowHeight, shortName, trackGap, trackName } from "./timeline_model.js";
 
 export const rulerHeight = 40;
 const letter = 6.1,
@@ -92,6 +92,8 @@ export class Painter {
       lane.rows.forEach((row, depth) => this.paintRow(state, lane, row, y + depth * rowHeight, colors));
     }
     if (lane.kind === "counter") this.paintCounter(state, lane, y, colors);
+    if (lane.kind === "steps")
+      lane.steps.forEach((s, i) => this.paintStep(view, s, lane.entry.shift, y + s.depth * rowHeight, box, i, colors));
     c.fillStyle = colors.back;
     if (lane.kind !== "group") c.fillRect(0, y, view.left - 4, lane.height);
     this.paintName(view, lane, y, colors);
@@ -106,6 +108,8 @@ export class Painter {
         ? lane.entry.label
         : lane.kind === "counter"
           ? lane.counter.name
+          : lane.kind === "steps"
+          ? gpuStepsName
           : lane.track.scenario !== undefined
             ? "after the fix ↴"
             : trackName(lane.track);
@@ -330,6 +334,22 @@ export class Painter {
     c.restore();
   }
 
+  // A step as a box with its name, every second one darker.
+  paintStep(view, s, shift, y, height, i, colors) {
+    const c = this.context,
+      x0 = Math.max(view.left, view.left + (s.start + shift - view.from) / view.pixel),
+      x1 = Math.min(view.width, view.left + (s.end + shift - view.from) / view.pixel);
+    if (x1 <= x0 || x1 < view.left) return;
+    c.fillStyle = i % 2 ? colors.soft : colors.panel;
+    c.fillRect(x0, y, x1 - x0, height);
+    c.fillStyle = colors.line;
+    c.fillRect(x0, y, 1, height);
+    const words = clean(`${s.name || `step ${s.number}`}  ${time(s.end - s.start)}`, 120),
+      most = Math.floor((x1 - x0 - 6) / letter);
+    c.fillStyle = colors.text;
+    if (most > 4) c.fillText(words.length > most ? words.slice(0, most - 1) + "…" : words, x0 + 4, y + 9);
+  }
+
   paintRuler(state, colors) {
     const { view, steps } = state,
       c = this.context;
@@ -347,19 +367,7 @@ export class Painter {
       c.fillText(instant(k * piece, piece), x + 3, 9);
       c.fillRect(x, 2, 0.7, 14);
     }
-    steps.forEach((s, i) => {
-      const x0 = Math.max(view.left, view.left + (s.start - view.from) / view.pixel);
-      const x1 = Math.min(view.width, view.left + (s.end - view.from) / view.pixel);
-      if (x1 <= x0 || x1 < view.left) return;
-      c.fillStyle = i % 2 ? colors.soft : colors.panel;
-      c.fillRect(x0, 19, x1 - x0, 18);
-      c.fillStyle = colors.line;
-      c.fillRect(x0, 19, 1, 18);
-      const words = clean(`${s.name || `step ${s.number}`}  ${time(s.end - s.start)}`, 120),
-        most = Math.floor((x1 - x0 - 6) / letter);
-      c.fillStyle = colors.text;
-      if (most > 4) c.fillText(words.length > most ? words.slice(0, most - 1) + "…" : words, x0 + 4, 28);
-    });
+    steps.forEach((s, i) => this.paintStep(view, s, 0, 19, 18, i, colors));
     c.fillStyle = colors.back;
     c.fillRect(0, 0, view.left - 4, rulerHeight);
     c.fillStyle = colors.text;

@@ -18,6 +18,7 @@ export const timelineKeys = [
   ["n p", "next, previous match"],
   ["m", "select the slice's time range"],
   ["shift + click", "measure from the chosen slice"],
+  ["g", "select the next GPU step"],
   ["b", "set or take away a mark"],
   ["j", "to the next mark"],
   ["Esc", "let go"],
@@ -73,6 +74,7 @@ export class TimelineInput {
       n: () => this.timeline.step(1),
       p: () => this.timeline.step(-1),
       m: () => this.timeline.chooseSelected(),
+      g: () => this.timeline.nextGpuStep(),
       b: () => this.timeline.bookmark(),
       j: () => this.timeline.nextBookmark(),
       Escape: () => this.timeline.letGo(),
@@ -161,6 +163,7 @@ export class TimelineInput {
     if (event.offsetX < this.timeline.view.left) return this.timeline.fold(hit.lane);
     if (event.shiftKey && this.timeline.measure(hit)) return undefined;
     if (hit.index >= 0) return this.timeline.select(hit.entry, hit.index);
+    if (hit.step) return this.timeline.choose(hit.step.start + hit.entry.shift, hit.step.end + hit.entry.shift);
     return this.timeline.letGo();
   }
 }

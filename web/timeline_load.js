@@ -12,7 +12,7 @@ const waiting = new Map();
 const noWorker = { postMessage: (message) => answer(message, (reply) => settle(reply)) };
 
 function startWorker() {
-  // workerSource is the text of decode.js and what it imports; scripts/bundle writes it
+  // workerSource becomes the text of decode.js and what it imports; scripts/bundle writes it
   const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
   try {
     worker = new Worker(url);

@@ -4,7 +4,8 @@
 export const rowHeight = 17,
   trackGap = 6,
   counterHeight = 32,
-  groupHeight = 22;
+  groupHeight = 22,
+  gpuStepsName = "GPU steps";
 
 // A name short enough for a box: kernels without "void " and template arguments.
 export function shortName(name) {
@@ -43,6 +44,20 @@ function inRowsOf(part, whole) {
     return { ...track, row: first, depth };
   });
   return { ...part, tracks, rows, row, scenarios: whole.scenarios };
+}
+
+// Steps as the GPU worked on them, each on the first row that is free; the next one's may begin earlier.
+export function gpuSteps(t) {
+  const ends = [];
+  t.gpuSteps ??= t.steps
+    .filter((s) => s.gpu_end)
+    .map((s) => {
+      const free = ends.findIndex((end) => end <= s.gpu_start),
+        depth = free < 0 ? ends.length : free;
+      ends[depth] = s.gpu_end;
+      return { ...s, start: s.gpu_start, end: s.gpu_end, depth };
+    });
+  return t.gpuSteps;
 }
 
 // One rank on the common clock: `shift` is what its times are behind those of the first.
@@ -120,13 +135,21 @@ export class Model {
       const measured = t.tracks.map((track, index) => ({ track, index })).filter(({ track }) => track.scenario === undefined);
       const isPinned = ({ index }) => this.pinned.has(`t${entry.rank}.${index}`);
       measured.sort((a, b) => isPinned(b) - isPinned(a) || compareTracks(a.track, b.track));
-      let counters = false;
+      let counters = false,
+        steps = gpuSteps(t);
       const putCounters = () => {
         counters = true;
         for (const counter of t.counters)
           if (this.isShown(`c${entry.rank}.${counter.name}`, counter.name)) put({ kind: "counter", entry, counter, key: `c${entry.rank}.${counter.name}` }, counterHeight);
       };
+      const putSteps = () => {
+        const key = `k${entry.rank}`;
+        if (steps.length && this.isShown(key, gpuStepsName))
+          put({ kind: "steps", entry, steps, key }, (1 + Math.max(...steps.map((s) => s.depth))) * rowHeight + trackGap);
+        steps = [];
+      };
       for (const { track, index } of measured) {
+        if (!isPinned({ index })) putSteps();
         if (track.type !== "stream" && !counters && !isPinned({ index })) putCounters();
         if (!this.isShown(`t${entry.rank}.${index}`, trackName(track))) continue;
         for (const other of simulated)
@@ -134,6 +157,7 @@ export class Model {
             this.putTrack(put, entry.whole, other, `s${entry.rank}.${index}`);
         this.putTrack(put, entry, track, `t${entry.rank}.${index}`);
       }
+      putSteps();
       if (!counters) putCounters();
     }
     return { lanes, height: y };
@@ -146,6 +170,7 @@ export class Model {
   // { key, name } of all that layout() could show.
   tracks() {
     return this.ranks.flatMap((entry) => [
+      ...(gpuSteps(entry.timeline).length ? [{ key: `k${entry.rank}`, name: gpuStepsName }] : []),
       ...entry.whole.timeline.tracks
         .map((track, index) => ({ key: `t${entry.rank}.${index}`, name: trackName(track), track }))
         .filter(({ track }) => track.scenario === undefined)

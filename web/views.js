@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // views.js - what the script makes of each section: charts, and tables that sort and search, from the rows of the report.
 
+import { addressOf } from "./address.js";
 import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
 import { compareView, showCompared } from "./compare_view.js";
 import { clean, copyText, el, replace } from "./dom.js";
 import { flameView } from "./flame_view.js";
 import { cell, time } from "./format.js";
 import { icicle, layerChart, segmentMap } from "./memory.js";
+import { MemoryRange } from "./memory_range.js";
 import { MarkedTable, markBox, nameLink } from "./marks.js";
 import { modulesView } from "./modules.js";
 import { queryView } from "./query.js";
 import { RankChart } from "./ranks.js";
 import { facts, originOf, roles, table, theReport, theWords, view } from "./rows.js";
-import { drawnRanks } from "./timeline_load.js";
+import { drawnRanks, loadSlices } from "./timeline_load.js";
 
 export function placeLink(id, rank, parameters = {}) {
   const query = new URLSearchParams({ r: rank });
@@ -254,6 +256,31 @@ function roofline(rank) {
   );
 }
 
+let memoryRange; // of the memory that is drawn
+
+// What holds the peak, by call chain; as long as its allocations are not there, the curve.
+function markPeak() {
+  if (memoryRange?.element.isConnected) memoryRange.toPeak();
+  markBox(document.querySelector("#memory .memory-range details figure") ?? document.querySelector("#memory .plot, #memory .data"));
+}
+
+// The curve, until its allocations are read; then curves of all pools with a range in them.
+function memoryCurves(rank, still) {
+  const box = el("div", null, still);
+  if (drawnRanks(theReport().ranks.length).includes(rank))
+    loadSlices(rank).then(
+      (t) => {
+        if (!t.allocations) return;
+        memoryRange = new MemoryRange(rank, t, (to) => timelineLink(rank, to));
+        box.replaceChildren(memoryRange.element);
+        if (addressOf("memory")?.has("peak")) markPeak();
+      },
+      (error) => box.append(el("p", { class: "error" }, clean(error.message))),
+    );
+  else box.append(el("p", { class: "note" }, "Without a timeline of this rank the page has none of its allocations; --full includes them."));
+  return box;
+}
+
 function memory(rank) {
   const m = theReport().ranks[rank].memory;
   if (!m.pools.length) return missing(rank, ["memory"], "No allocations were recorded.");
@@ -261,7 +288,7 @@ function memory(rank) {
     pools = m.pools.map((p) => p.pool).filter((name) => m.stacks.some((s) => s.pool === name));
   return [
     factList(rank, "memory"),
-    m.series.length > 1 && layerChart({ title: `Memory of ${pool}`, points: m.series, steps: m.steps }),
+    memoryCurves(rank, m.series.length > 1 && layerChart({ title: `Memory of ${pool}`, points: m.series, steps: m.steps })),
     pools.map((name) =>
       icicle({ title: `The peak of ${name}, by call chain`, rows: m.stacks.filter((s) => s.pool === name) }),
     ),
@@ -548,8 +575,7 @@ export function markPlace(id, rank, query) {
     if (id === "ranks" && row) sayWhy(rows.indexOf(row));
     return Boolean(row) && made.mark(row);
   }
-  if (id === "memory" && query.has("peak"))
-    markBox(document.querySelector("#memory .icicle")?.closest("figure") ?? document.querySelector("#memory .data, #memory .plot"));
+  if (id === "memory" && query.has("peak")) markPeak();
   return false;
 }
 

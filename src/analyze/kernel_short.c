@@ -4,7 +4,7 @@
  * Libraries write down what a kernel does in one of three ways: words between underscores (cuBLAS, cuDNN, Tensile, NCCL,
  * Triton), template arguments (PyTorch's elementwise and reduce kernels, CUTLASS), and the name of the function itself.
  * Types get one spelling (f32 for float, FP32 and f32).  What a library encodes in letters that it does not explain stays as
- * it is: "tst" of nvjet is no type here.
+ * it is: "tst" of nvjet is no type here.  Mangled names are said as the names that they stand for.
  */
 #include "analyze/kernel_short.h"
 
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/demangle.h"
 #include "base/short_name.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -570,10 +571,25 @@ static void say_multi_tensor(line *l, hu_str arguments)
     say(l, find_type(arguments, true) ? find_type(arguments, true) : find_type(arguments, false));
 }
 
+/* The first class of arguments: "kentry<1, ck_tile::Rmsnorm2dFwd<…> >". */
+static bool say_class(line *l, hu_str arguments)
+{
+    for (size_t at = 0; at < arguments.n;) {
+        const hu_str word = next_word(arguments, &at);
+
+        if (word.n > 6 && isupper((unsigned char)word.p[0])) {
+            say_identifier(l, word);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a frame of CUTLASS, CK or Thrust is around. */
 static bool say_framed(line *l, hu_str base, hu_str arguments)
 {
     static const char *const frames[] = {"Kernel", "Kernel2", "device_kernel", "kentry", "_kernel_agent", "kernel"};
+    static const char *const around_class[] = {"Kernel", "Kernel2", "kentry"};
     size_t                   at = 0;
 
     if (!is_one_of(frames, HU_COUNT(frames), base))
@@ -591,7 +607,7 @@ static bool say_framed(line *l, hu_str base, hu_str arguments)
             return true;
         }
     }
-    return false;
+    return is_one_of(around_class, HU_COUNT(around_class), base) && say_class(l, arguments);
 }
 
 /* The identifier before the "::" in front of `base`; empty: there is none. */
@@ -712,7 +728,7 @@ static bool is_symbol(hu_str name)
 /* Words between underscores, where the library is known; else a symbol stays as it is. */
 static void say_symbol(line *l, hu_str name)
 {
-    if (hu_str_starts(name, HU_STR("_Z"))) {
+    if (hu_str_starts(name, HU_STR("_Z"))) { /* one that cannot be read in full */
         say_mangled(l, name);
     } else if (hu_str_has_lower(name, HU_STR("fmha_cutlass")) || hu_str_has(name, HU_STR("_flash_"))) {
         say_attention(l, name, name);
@@ -739,19 +755,27 @@ static hu_str fit(line *l)
     return (hu_str){l->p, l->n};
 }
 
-hu_str hu_kernel_short(hu_str name, char out[HU_KERNEL_SHORT_BYTES])
+static void say_name(line *l, hu_str name)
 {
-    line         l = {out, 0};
     const hu_str own = hu_short_name_own(name);
 
     if (hu_str_starts(name, HU_STR("Memcpy ")) || hu_str_starts(name, HU_STR("Memset ")))
-        say_str(&l, name);
-    else if (!say_collective(&l, own) && is_symbol(name))
-        say_symbol(&l, name);
-    else if (!l.n && own.n)
-        say_function(&l, name, own, (hu_str){own.p + own.n, name.n - (size_t)(own.p - name.p) - own.n});
-    if (!l.n)
-        say_str(&l, own.n ? own : name);
+        say_str(l, name);
+    else if (!say_collective(l, own) && is_symbol(name))
+        say_symbol(l, name);
+    else if (!l->n && own.n)
+        say_function(l, name, own, (hu_str){own.p + own.n, name.n - (size_t)(own.p - name.p) - own.n});
+    if (!l->n)
+        say_str(l, own.n ? own : name);
+}
+
+hu_str hu_kernel_short(hu_str name, char out[HU_KERNEL_SHORT_BYTES])
+{
+    line   l = {out, 0};
+    char   text[HU_DEMANGLE_BYTES];
+    hu_str plain = hu_str_starts(name, HU_STR("_Z")) ? hu_demangle(name, text) : (hu_str){name.p, 0};
+
+    say_name(&l, plain.n ? plain : name);
     return fit(&l);
 }
 

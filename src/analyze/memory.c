@@ -131,7 +131,7 @@ static uint8_t phase_of_code(const hu_memory_event *e)
 }
 
 /* What a recorder says that knows tensors. */
-static hu_memory_category category_of(hu_memory_use use)
+hu_memory_category hu_memory_category_of(hu_memory_use use)
 {
     static const uint8_t categories[] = {
         [HU_MEMORY_USE_UNSAID] = HU_MEMORY_OTHER,        [HU_MEMORY_USE_PARAMETER] = HU_MEMORY_PARAMETER,
@@ -144,7 +144,7 @@ static hu_memory_category category_of(hu_memory_use use)
     return (hu_memory_category)categories[use];
 }
 
-static void judge(hu_memory_work *w, hu_memory_life *a)
+void hu_memory_judge(hu_memory_work *w, hu_memory_life *a)
 {
     const hu_memory_event *death = a->died != HU_NONE ? &w->events[w->order[a->died]] : NULL;
     const hu_memory_event *birth = &w->events[w->order[a->born]];
@@ -286,7 +286,7 @@ static void sum_said(hu_memory_work *w)
         if (!p || !e->use || place > w->peak_at[w->pool_of[place]])
             continue;
         p->peak_by[HU_MEMORY_BEFORE] -= e->bytes;
-        p->peak_by[category_of((hu_memory_use)e->use)] += e->bytes;
+        p->peak_by[hu_memory_category_of((hu_memory_use)e->use)] += e->bytes;
     }
 }
 
@@ -316,7 +316,9 @@ static void draw_categories(hu_memory_work *w, hu_memory *out)
     held[HU_MEMORY_BEFORE] = (double)w->pools.at[largest].first_bytes;
     for (uint32_t place = 0; of && place < w->n; place++) {
         const hu_memory_event *e = &w->events[w->order[place]];
-        const int c = e->use ? (int)category_of((hu_memory_use)e->use) : of[place] ? of[place] - 1 : HU_MEMORY_BEFORE;
+        const int              c = e->use      ? (int)hu_memory_category_of((hu_memory_use)e->use)
+                                   : of[place] ? of[place] - 1
+                                               : HU_MEMORY_BEFORE;
 
         if (w->pool_of[place] != largest)
             continue;
@@ -346,7 +348,7 @@ static int find_holders(hu_memory_work *w, hu_memory *out, hu_error *err)
         uint32_t       *place, site;
         uint64_t        key;
 
-        judge(w, a);
+        hu_memory_judge(w, a);
         if (!hu_memory_is_held(a, peak))
             continue;
         p->peak_by[HU_MEMORY_BEFORE] -= bytes;
@@ -571,8 +573,7 @@ static void find_requested(const hu_memory_work *w)
     }
 }
 
-/* Follows all allocations; `err` says what failed. */
-static int prepare(hu_memory_work *w, hu_error *err)
+int hu_memory_follow(hu_memory_work *w, hu_error *err)
 {
     const size_t names = hu_trace_string_count(w->ask->trace);
 
@@ -598,7 +599,7 @@ const uint32_t *hu_memory_partners(const hu_ask *ask, hu_arena *arena)
         out[i] = HU_NONE;
     if (!out || w.n == 0)
         return out;
-    if (prepare(&w, &err) < 0)
+    if (hu_memory_follow(&w, &err) < 0)
         return NULL;
     for (size_t i = 0; i < w.list.n; i++)
         if (w.list.at[i].died != HU_NONE) {
@@ -620,7 +621,7 @@ int hu_memory_measure(const hu_ask *ask, hu_memory *out, hu_error *err)
         *out = result;
         return 0;
     }
-    rc = prepare(&w, err);
+    rc = hu_memory_follow(&w, err);
     if (rc < 0)
         return rc;
     draw(&w);

@@ -44,6 +44,15 @@ static inline bool hu_memory_is_held(const hu_memory_life *a, uint32_t place)
  */
 bool hu_memory_step_ends(const hu_memory_work *w, uint32_t pool, size_t most, int64_t **out, size_t *n);
 
+/* Of w->events of w->ask: fills the rest, but for categories.  Returns 0 or HU_ENOMEM. */
+int hu_memory_follow(hu_memory_work *w, hu_error *err);
+
+/* Fills the category of an allocation that was followed. */
+void hu_memory_judge(hu_memory_work *w, hu_memory_life *a);
+
+/* What a recorder says that knows tensors. */
+hu_memory_category hu_memory_category_of(hu_memory_use use);
+
 /* memory_code.c: fills stacks, n_stacks, code and n_code of *out.  Returns 0 or HU_ENOMEM. */
 int hu_memory_find_code(hu_memory_work *w, hu_memory *out, hu_error *err);
 

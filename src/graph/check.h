@@ -23,6 +23,10 @@ typedef enum {
         HU_CHECK_COUNT
 } hu_check_id;
 
+#define HU_GRADE_HELP                                                                                           \
+    "green: the replay passes the test; amber: it is just beyond the limit, which lowers confidence; red: far " \
+    "beyond it, and gains may be wrong; unknown: this trace cannot show it."
+
 typedef enum { HU_GRADE_GREEN, HU_GRADE_AMBER, HU_GRADE_RED, HU_GRADE_UNKNOWN } hu_grade;
 
 typedef struct {

@@ -11,70 +11,24 @@
  */
 #include "timeline/samples.h"
 
-#include "base/map.h"
+#include "timeline/put.h"
 
-typedef HU_VEC(uint8_t) bytes;
-
-typedef struct {
-    const hu_trace *trace;
-    hu_arena       *arena;
-    hu_map          numbers; /* of a function's string or a thread's track, in the order of their first use */
-    HU_VEC(uint32_t) values;
-    bytes out;
-    bool  failed; /* no memory */
-} work;
-
-static void put(work *w, uint64_t v)
+void hu_samples_put_stacks(hu_put *w, hu_json_out *head)
 {
-    if (!hu_vec_reserve(w->arena, &w->out, 10)) {
-        w->failed = true;
-        return;
-    }
-    for (; v >= 128; v >>= 7)
-        w->out.at[w->out.n++] = (uint8_t)(v | 128);
-    w->out.at[w->out.n++] = (uint8_t)v;
-}
+    const uint32_t n = (uint32_t)hu_trace_cpu_stack_count(w->trace);
 
-static uint64_t zigzag(int64_t v)
-{
-    return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-
-static bool begin_numbers(work *w)
-{
-    w->values.n = 0;
-    return hu_map_init(&w->numbers, w->arena, 256);
-}
-
-static uint32_t number_of(work *w, uint32_t value)
-{
-    uint32_t *place = hu_map_put(&w->numbers, value);
-
-    if (place && *place == HU_MAP_NONE) {
-        *place = (uint32_t)w->values.n;
-        if (!hu_vec_push(w->arena, &w->values, value))
-            place = NULL;
-    }
-    w->failed |= !place;
-    return place ? *place : 0;
-}
-
-static void put_stacks(work *w, uint32_t n, hu_json_out *head)
-{
+    hu_put_begin_numbers(w);
     for (uint32_t row = 1; row <= n; row++) {
         const uint32_t caller = hu_trace_cpu_stack(w->trace, row)->caller;
 
-        put(w, caller ? row - caller : 0);
+        hu_put_varint(w, caller ? row - caller : 0);
     }
     for (uint32_t row = 1; row <= n; row++)
-        put(w, number_of(w, hu_trace_cpu_stack(w->trace, row)->function));
-    hu_json_open(head, "functions", '[');
-    for (size_t i = 0; i < w->values.n; i++)
-        hu_json_str(head, NULL, hu_trace_text(w->trace, w->values.at[i]));
-    hu_json_close(head, ']');
+        hu_put_varint(w, hu_put_number(w, hu_trace_cpu_stack(w->trace, row)->function));
+    hu_put_strings(w, head, "functions");
 }
 
-static void write_threads(work *w, hu_json_out *head)
+static void write_threads(hu_put *w, hu_json_out *head)
 {
     size_t          n;
     const hu_track *tracks = hu_trace_tracks(w->trace, &n);
@@ -94,18 +48,18 @@ static void write_threads(work *w, hu_json_out *head)
     hu_json_close(head, ']');
 }
 
-static void put_samples(work *w, const hu_cpu_sample *samples, size_t n, size_t every, int64_t origin_ns)
+static void put_samples(hu_put *w, const hu_cpu_sample *samples, size_t n, size_t every, int64_t origin_ns)
 {
     int64_t last_ns = origin_ns;
 
     for (size_t i = 0; i < n; i += every) {
-        put(w, zigzag(samples[i].time_ns - last_ns));
+        hu_put_varint(w, hu_put_zigzag(samples[i].time_ns - last_ns));
         last_ns = samples[i].time_ns;
     }
     for (size_t i = 0; i < n; i += every)
-        put(w, number_of(w, samples[i].track));
+        hu_put_varint(w, hu_put_number(w, samples[i].track));
     for (size_t i = 0; i < n; i += every)
-        put(w, samples[i].stack);
+        hu_put_varint(w, samples[i].stack);
 }
 
 int hu_samples_encode(const hu_trace *trace, int64_t origin_ns, hu_arena *arena, hu_json_out *head, hu_str *out,
@@ -114,21 +68,18 @@ int hu_samples_encode(const hu_trace *trace, int64_t origin_ns, hu_arena *arena,
     size_t               n;
     const hu_cpu_sample *samples = hu_trace_cpu_samples(trace, &n);
     const size_t n_stacks = hu_trace_cpu_stack_count(trace), every = n / HU_SAMPLES_MOST + (n % HU_SAMPLES_MOST != 0);
-    work         w = {.trace = trace, .arena = arena};
+    hu_put       w = {.trace = trace, .arena = arena};
 
     *out = (hu_str){"", 0};
     if (n == 0 || n_stacks > HU_SAMPLES_STACKS)
         return 0;
-    if (!begin_numbers(&w))
-        return hu_fail_memory(err);
     hu_json_open(head, "cpu_samples", '{');
     hu_json_int(head, "n", (int64_t)((n + every - 1) / every));
     hu_json_int(head, "every", (int64_t)every);
     hu_json_int(head, "each_ns", hu_trace_get_info(trace)->cpu_sample_ns);
     hu_json_int(head, "stacks", (int64_t)n_stacks);
-    put_stacks(&w, (uint32_t)n_stacks, head);
-    if (!begin_numbers(&w))
-        return hu_fail_memory(err);
+    hu_samples_put_stacks(&w, head);
+    hu_put_begin_numbers(&w);
     put_samples(&w, samples, n, every, origin_ns);
     write_threads(&w, head);
     hu_json_close(head, '}');

@@ -3,8 +3,7 @@
 #ifndef HU_TIMELINE_SAMPLES_H
 #define HU_TIMELINE_SAMPLES_H
 
-#include "base/json_out.h"
-#include "trace/trace.h"
+#include "timeline/put.h"
 
 enum { HU_SAMPLES_MOST = 200000, HU_SAMPLES_STACKS = 200000 };
 
@@ -15,5 +14,8 @@ enum { HU_SAMPLES_MOST = 200000, HU_SAMPLES_STACKS = 200000 };
  */
 int hu_samples_encode(const hu_trace *trace, int64_t origin_ns, hu_arena *arena, hu_json_out *head, hu_str *out,
                       hu_error *err);
+
+/* The columns `caller` and `function` of all chains of the trace, and the member "functions" of `head`. */
+void hu_samples_put_stacks(hu_put *w, hu_json_out *head);
 
 #endif

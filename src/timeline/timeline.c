@@ -13,7 +13,7 @@
  *
  * and for each counter: times as differences, then values as zigzag of differences, times "scale".  Then, for each track
  * with "rows" in its description: the row of each slice, from 0, since slices cross on it (trace/nest.h); on others a slice
- * lies below those that still run.  Last, where all slices are wanted, the columns of samples.c.
+ * lies below those that still run.  Last, where all slices are wanted, the columns of samples.c and of allocations.c.
  *
  * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */
@@ -26,6 +26,7 @@
 #include "base/number.h"
 #include "base/pack.h"
 #include "base/json_out.h"
+#include "timeline/allocations.h"
 #include "timeline/notes.h"
 #include "timeline/samples.h"
 #include "timeline/sight.h"
@@ -51,6 +52,7 @@ typedef struct {
     hu_notes    notes;
     column      start, dur, label, note, link, counters, row;
     hu_str      samples; /* CPU samples */
+    hu_str      allocations;
     hu_json_out head;
     bool        failed; /* no memory */
 } encoder;
@@ -349,7 +351,13 @@ static void write_steps(encoder *e)
         hu_json_int(j, "number", steps->at[i].number);
         hu_json_int(j, "start", steps->at[i].start_ns - e->origin_ns);
         hu_json_int(j, "end", steps->at[i].end_ns - e->origin_ns);
+        hu_json_int(j, "host_start", steps->at[i].host_start_ns - e->origin_ns);
+        hu_json_int(j, "host_end", steps->at[i].host_end_ns - e->origin_ns);
         hu_json_bool(j, "counts", hu_step_counts(&steps->at[i]));
+        if (steps->at[i].work.end_ns > steps->at[i].work.start_ns) { /* of what was launched in it, wherever it ran */
+            hu_json_int(j, "gpu_start", steps->at[i].work.start_ns - e->origin_ns);
+            hu_json_int(j, "gpu_end", steps->at[i].work.end_ns - e->origin_ns);
+        }
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
@@ -470,7 +478,7 @@ static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
 {
     const column *columns[] = {&e->start, &e->dur, &e->label, &e->note, &e->link, &e->counters, &e->row};
     column        all = {0};
-    size_t        bytes = head.n + 10 + e->samples.n;
+    size_t        bytes = head.n + 10 + e->samples.n + e->allocations.n;
 
     for (size_t i = 0; i < HU_COUNT(columns); i++)
         bytes += columns[i]->n;
@@ -487,6 +495,9 @@ static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
     if (e->samples.n)
         memcpy(all.at + all.n, e->samples.p, e->samples.n);
     all.n += e->samples.n;
+    if (e->allocations.n)
+        memcpy(all.at + all.n, e->allocations.p, e->allocations.n);
+    all.n += e->allocations.n;
     *out = (hu_str){(const char *)all.at, all.n};
     return 0;
 }
@@ -535,7 +546,9 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     write_steps(e);
     put_counters(e);
     if (e->options->pixels == 0 &&
-        (rc = hu_samples_encode(e->trace, e->origin_ns, e->scratch, &e->head, &e->samples, err)) < 0)
+        ((rc = hu_samples_encode(e->trace, e->origin_ns, e->scratch, &e->head, &e->samples, err)) < 0 ||
+         (rc = hu_allocations_encode(e->trace, e->digest, &e->seen, e->origin_ns, e->scratch, &e->head, &e->allocations,
+                                     err)) < 0))
         return rc;
     hu_json_close(&e->head, '}');
     for (size_t i = 0; i < e->options->n_scenarios; i++)
@@ -544,17 +557,20 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     return e->failed || e->notes.failed ? hu_fail_memory(err) : 0;
 }
 
-/* Tracks are sorted. */
+/* Tracks are sorted.  What has no slices, a memory snapshot for instance, begins with its first allocation. */
 static int64_t first_start_ns(const encoder *e)
 {
-    size_t          n;
-    const hu_track *tracks = hu_trace_tracks(e->trace, &n);
-    const uint32_t *order = hu_trace_order(e->trace);
-    int64_t         first = INT64_MAX;
+    size_t                 n, n_memory;
+    const hu_track        *tracks = hu_trace_tracks(e->trace, &n);
+    const hu_memory_event *memory = hu_trace_memory(e->trace, &n_memory);
+    const uint32_t        *order = hu_trace_order(e->trace);
+    int64_t                first = INT64_MAX;
 
     for (size_t t = 0; t < n; t++)
         if (tracks[t].count && e->s.start_ns[order[tracks[t].first]] < first)
             first = e->s.start_ns[order[tracks[t].first]];
+    for (size_t i = 0; i < n_memory && e->s.n == 0; i++)
+        first = memory[i].time_ns < first ? memory[i].time_ns : first;
     return first == INT64_MAX ? 0 : first;
 }
 

@@ -97,6 +97,7 @@ static inline bool hu_kind_in(unsigned kind, unsigned set)
 }
 
 const char *hu_kind_name(unsigned kind);
+const char *hu_kind_help(unsigned kind); /* of those in the timeline's legend, else "" */
 
 /* "file_read"; "reads files". */
 const char *hu_host_class_key(unsigned class);

@@ -2,11 +2,12 @@
 // The first screen is a door: everything on it leads to what proves it, in few clicks, and the place is marked there.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { withPage } from "./browser.mjs";
+import { visit, withPage } from "./browser.mjs";
 import { makeTrace, smallJob } from "./make.mjs";
-import { examples, folder, jsonBlock, makePage, runJson, timelineOf } from "./program.mjs";
+import { examples, folder, jsonBlock, makePage, root, runJson, timelineOf } from "./program.mjs";
 
 const loader = { path: examples["two ranks without a GPU"].path };
 loader.page = makePage(loader.path);
@@ -200,4 +201,26 @@ test("heads, badges and empty tabs are explained to the mouse, to keys and to fi
     await tab.locator("#operators thead button").first().focus();
     await tab.keyboard.press("Tab");
     assert.match(await said(), /: .*\.$/);
+  }));
+
+test("grades of the self-check and kinds of slices are explained, in the words of docs/words.md and of the column", () =>
+  withPage(loader.page, { hasTouch: true }, async (tab) => {
+    const said = () => tab.locator("body > .help:not([hidden])").textContent(),
+      words = readFileSync(join(root, "docs/words.md"), "utf8");
+    await visit(tab, "findings");
+    const grade = tab.locator("#findings .note .badge", { hasText: "self-check" });
+    await tab.locator("#findings .unmeasured").first().waitFor({ state: "attached" });
+    await grade.tap();
+    assert.match(await said(), /^green: .*amber: .*red: .*unknown: /);
+    await visit(tab, "timeline");
+    const kinds = tab.locator("#timeline .legend [title]"),
+      shown = await kinds.evaluateAll((all) => all.map((k) => [k.textContent, k.title]));
+    assert.ok(shown.length >= 9);
+    for (const [kind, title] of shown) assert.ok(words.includes(`| ${kind} | ${title} |`), `${kind}: ${title}`);
+    await kinds.first().tap();
+    assert.equal(await said(), shown[0][1]);
+    await tab.keyboard.press("Escape");
+    await kinds.first().focus();
+    await tab.keyboard.press("Tab");
+    assert.equal(await said(), shown[1][1]);
   }));

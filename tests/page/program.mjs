@@ -133,5 +133,16 @@ export const real = Object.fromEntries(
 for (const t of [...Object.values(examples), ...Object.values(real)])
   if (!t.file) t.file = t.path.endsWith(".gz") ? t.path : join(t.path, readdirSync(t.path).sort()[0]);
 
+export const memoryTraces = [
+  "../torch-memory/cs336-niu/forward_and_backward_memory_snapshot_200_mixed_precision.pickle",
+  "../torch-memory/cs336-silmont/mem_snapshot.pickle",
+  "../torch-memory/cs336-silmont/memory_forward_bf16_128.pickle",
+  "../torch-memory/hta-memory-timeline/memory_timeline.raw.gz",
+  "particle-transformer/profiler_trace_single_sample.json.gz",
+  "tl-bert/h100.json.gz",
+]
+  .map((path) => join(shared, path))
+  .filter(existsSync);
+
 export const hasReal = existsSync(shared);
 export const noReal = hasReal ? false : "real traces of shared/traces/kineto are not present";

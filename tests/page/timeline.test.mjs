@@ -113,6 +113,43 @@ async function clickSlice(tab, subject, slice) {
   return place;
 }
 
+// When the GPU worked on each step, from the trace: what was launched between the marks of the step.
+test("GPU steps are a row: what each step launched, from its first start to its last end", async () => {
+  const subject = subjects["a made job"],
+    { timeline: t, layout } = subject,
+    marks = subject.trace.filter((e) => /^ProfilerStep#/.test(e.name));
+  assert.ok(marks.length > 2);
+  const expected = marks.map((m) => {
+    const work = subject.trace.filter((e) => {
+      const call = isDevice(e) && subject.launches.get(e.args.correlation);
+      return call && call.start >= m.start && call.start < m.end;
+    });
+    return [m.name, Math.min(...work.map((e) => e.start)), Math.max(...work.map((e) => e.end))];
+  });
+  assert.deepEqual(
+    t.steps.map((s) => [s.name, s.gpu_start, s.gpu_end]),
+    expected,
+  );
+  assert.deepEqual(
+    t.steps.map((s) => [s.host_start, s.host_end]),
+    marks.map((m) => [m.start, m.end]),
+    "those on top are as the host marks them",
+  );
+  const lane = layout.lanes.find((l) => l.kind === "steps"),
+    [, from, to] = expected[1];
+  assert.equal(layout.lanes.indexOf(lane), 0, "they stand above the streams");
+  await onTimeline(subject, "", async (tab) => {
+    const at = await placer(tab);
+    await tab.mouse.move(at.x((from + to) / 2), at.y(lane));
+    assert.match(await tab.textContent("#timeline .tip"), new RegExp(`^${expected[1][0]}GPU step · `));
+    await tab.mouse.click(at.x((from + to) / 2), at.y(lane));
+    assert.deepEqual((await address(tab)).query.get("range"), `${from}.${to}`);
+    await tab.keyboard.press("g");
+    assert.deepEqual((await address(tab)).query.get("range"), `${expected[2][1]}.${expected[2][2]}`);
+    assert.match(await tab.textContent("#timeline .tracks"), /GPU steps/);
+  });
+});
+
 for (const [name, subject] of Object.entries(subjects)) {
   const { trace, kernels } = subject,
     middle = kernels[kernels.length >> 1];
@@ -694,11 +731,12 @@ test("tracks are hidden, filtered and pinned", () => {
     assert.equal(await top(), first);
     await tab.locator("#timeline .tracks input[type=checkbox]").nth(0).uncheck();
     await settled(tab);
-    assert.notEqual(await top(), first, "the first track is hidden");
+    const second = await top();
+    assert.notEqual(second, first, "the first track is hidden");
     await tab.locator("#timeline .tracks input[type=checkbox]").nth(0).check();
     await tab.fill("#timeline .tracks input[type=text]", "stream 7");
     await settled(tab);
-    assert.equal(await top(), first);
+    assert.equal(await top(), second, "the stream below the GPU steps");
     assert.ok((await height()) < all, "the canvas is as high as what is left");
   });
 });

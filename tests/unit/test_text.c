@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/stats.h"
@@ -369,6 +370,55 @@ static void a_closed_descriptor_is_an_error_at_close(void **state)
     assert_int_equal(hu_out_close(out, &err), HU_EIO);
 }
 
+/* What c++filt says of them, which tests/test_kernel_short.py asks where it is. */
+static void names_of_functions_are_read_back(void **state)
+{
+    static const char *const names[][2] = {
+        {"_Z5saxpyiPKfPf", "saxpy(int, float const*, float*)"},
+        {"_ZN2ck11kernel_gemmIfLi4ELb1EEEvv", "void ck::kernel_gemm<float, 4, true>()"},
+        {"_Z4castIN3c104HalfEdEvPT_PKT0_.kd", "void cast<c10::Half, double>(c10::Half*, double const*) [clone .kd]"},
+        {"_Z4copyIDF16bEvRT_S1_", "void copy<std::bfloat16_t>(std::bfloat16_t&, std::bfloat16_t&)"},
+        {"_ZN12_GLOBAL__N_13runEPFviE", "(anonymous namespace)::run(void (*)(int))"},
+        {"_Z3sumIJifdEEvDpPT_", "void sum<int, float, double>(int*, float*, double*)"},
+        {"_Z3mapIZN2at4fillEfEUlfE_EvT_",
+         "void map<at::fill(float)::{lambda(float)#1}>(at::fill(float)::{lambda(float)#1})"},
+        {"_ZZN2at4fillEvENKUlvE0_clEv", "at::fill()::{lambda()#2}::operator()() const"},
+        {"_Z3rowRA4_Ki", "row(int const (&) [4])"},
+        {"_ZNSt6vectorIiSaIiEEC2Ev", "std::vector<int, std::allocator<int> >::vector()"},
+        {"_Z3", ""},
+        {"_ZN2ck4kernIT_EvS", ""},
+        {"_Z1fIiEvT9_", ""},
+        {"saxpy", ""},
+    };
+    char out[HU_DEMANGLE_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(names); i++) {
+        const hu_str plain = hu_demangle(hu_str_of(names[i][0]), out);
+
+        assert_int_equal(plain.n, strlen(names[i][1]));
+        assert_memory_equal(plain.p, names[i][1], plain.n);
+        for (size_t n = 0; n < strlen(names[i][0]); n++) /* half a name is none, or another one */
+            hu_demangle((hu_str){names[i][0], n}, out);
+    }
+}
+
+/* "P" three thousand times is no type, and a name that doubles itself ends at the room. */
+static void endless_names_are_none(void **state)
+{
+    char name[4000], out[HU_DEMANGLE_BYTES];
+    int  n = snprintf(name, sizeof name, "_Z1f");
+
+    (void)state;
+    memset(name + n, 'P', 3000);
+    assert_int_equal(hu_demangle((hu_str){name, 3004}, out).n, 0);
+    n = snprintf(name, sizeof name, "_Z1f1AI1BIiiEE");
+    for (int i = 1; i < 30; i++)
+        n += snprintf(name + n, sizeof name - (size_t)n, "1AIS%c_S%c_E", i < 10 ? '0' + i : 'A' + i - 10,
+                      i < 10 ? '0' + i : 'A' + i - 10);
+    assert_true(hu_demangle((hu_str){name, (size_t)n}, out).n <= sizeof out);
+}
+
 int main(void)
 {
     /* clang-format off */
@@ -382,6 +432,7 @@ int main(void)
         cmocka_unit_test(names_of_kernels_keep_what_tells_them_apart),
         cmocka_unit_test(parts_are_found_as_memmem_finds_them),
         cmocka_unit_test(the_first_word_of_a_list_is_found_wherever_it_stands),
+        cmocka_unit_test(names_of_functions_are_read_back), cmocka_unit_test(endless_names_are_none),
         cmocka_unit_test(a_report_larger_than_the_buffer_arrives_whole),
         cmocka_unit_test(a_closed_descriptor_is_an_error_at_close),
     };

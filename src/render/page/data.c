@@ -80,6 +80,16 @@ static void write_classes(hu_json_out *j)
     hu_json_close(j, '}');
 }
 
+/* What the kinds of the timeline's legend are: rows of docs/words.md. */
+static void write_kinds(hu_json_out *j)
+{
+    hu_json_open(j, "kinds", '{');
+    for (unsigned k = 0; k < HU_KIND_COUNT; k++)
+        if (*hu_kind_help(k))
+            hu_json_str(j, hu_kind_name(k), hu_str_of(hu_kind_help(k)));
+    hu_json_close(j, '}');
+}
+
 /* Findings whose simulated step the timeline of the rank holds. */
 static void write_scenarios(hu_json_out *j, const hu_page *p)
 {
@@ -153,6 +163,7 @@ static int write_words(hu_page *p, hu_error *err)
     write_views(&j, p->rank);
     write_missing(&j, p);
     write_classes(&j);
+    write_kinds(&j);
     hu_json_int(&j, "rank_index", (int64_t)p->r->job->verdict.rank);
     write_scenarios(&j, p);
     write_origins(&j, p);

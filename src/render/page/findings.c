@@ -127,6 +127,15 @@ static void write_passed(hu_page *p, const hu_findings *f)
     hu_out_text(p->out, "</ul></details>\n");
 }
 
+/* Of the self-check the worst of all tests. */
+static void write_grade(hu_page *p, hu_grade grade)
+{
+    static const char *const classes[] = {"high", "medium", "low", "medium"};
+
+    hu_out_printf(p->out, "<span class=\"badge %s\" tabindex=\"0\" title=\"" HU_GRADE_HELP "\">self-check: %s</span>",
+                  classes[grade], hu_grade_name(grade));
+}
+
 static void write_not_measured(hu_page *p, const hu_findings *f)
 {
     size_t n = 0;
@@ -146,7 +155,9 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
         hu_page_number(p->out, HU_CELL_NS, f->replayed_ns);
         hu_out_text(p->out, " for a step measured at ");
         hu_page_number(p->out, HU_CELL_NS, f->seen_ns);
-        hu_out_printf(p->out, "; self-check: %s.</p>\n", hu_grade_name(f->check.worst));
+        hu_out_text(p->out, "; ");
+        write_grade(p, f->check.worst);
+        hu_out_text(p->out, "</p>\n");
     }
 }
 

@@ -246,7 +246,7 @@ static const hu_column check_columns[] = {
     {"unit", "unit", HU_CELL_TEXT, 6, NULL, check_unit,
      .help = "Unit of the value."},
     {"grade", "grade", HU_CELL_TEXT, 8, NULL, check_grade,
-     .help = "green, amber, red or unknown."},
+     .help = HU_GRADE_HELP},
     {"check", NULL, HU_CELL_TEXT, 0, NULL, check_id,
      .help = "Stable name of the check."},
     {"what", "what was checked", HU_CELL_TEXT, 0, NULL, check_what,
