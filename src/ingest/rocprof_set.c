@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Agents say what their numbers mean, calls which process it is, and copies whether streams are known: so they come first. */
+/* Agents say what their numbers mean, calls which process it is, copies whether streams are known: so they come first. */
 const char *const hu_rocprof_tables[] = {
     "agent_info.csv",
     "hip_api_trace.csv",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rocprof_set.h - what rocprofv3 writes of one process are several files of one name: 908_results.json, or 908_kernel_trace.csv
- * and 908_hip_api_trace.csv beside it. */
+ * rocprof_set.h - what rocprofv3 writes of one process are several files of one name: 908_results.json, or
+ * 908_kernel_trace.csv and 908_hip_api_trace.csv beside it. */
 #ifndef HU_INGEST_ROCPROF_SET_H
 #define HU_INGEST_ROCPROF_SET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rocprof_table.h - one table of rocprof, rocprofv2 or rocprofv3 as CSV: headings mean columns, whatever version wrote them. */
+ * rocprof_table.h - one table of rocprof, rocprofv2 or rocprofv3 as CSV: headings mean columns, of whatever version. */
 #ifndef HU_INGEST_ROCPROF_TABLE_H
 #define HU_INGEST_ROCPROF_TABLE_H
 

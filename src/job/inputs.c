@@ -219,8 +219,8 @@ static int fail_empty(const char *path, hu_error *err)
     if (n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, _results.db or _trace.csv, with or "
-            "without .gz or .zst; "
+            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, _results.db or _trace.csv, with "
+            "or without .gz or .zst; "
             "pass the trace files");
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
                    folders, n == 1 ? "that one" : "one, or several for several ranks");
