@@ -284,6 +284,17 @@ class Rows(Case):
             self.assertEqual(run("stats", path, "-q")[0], 0)
 
 
+    def test_what_to_record(self) -> None:
+        """Of what a capture lacks, how rocprofv3 records it; steps by ranges are steps."""
+        status, out, err = run("report", self.job.json(self.folder / "a_results.json"))
+        self.assertEqual(status, 0, err)
+        self.assertIn(b"rocprofv3 --sys-trace has calls and ranges", out)
+        self.assertNotIn(b"ProfilerActivity", out)
+        self.assertNotIn("steps", report(self.folder / "a_results.json")["ranks"][0]["quality"]["not_captured"])
+        self.job.calls = [c for c in self.job.calls if not c["message"]]
+        self.assertIn(b"--marker-trace", run("report", self.job.json(self.folder / "a_results.json"))[1])
+
+
 class Sets(Case):
     def ranks(self, *inputs: Path | str) -> int:
         return len(report(*inputs)["ranks"])
