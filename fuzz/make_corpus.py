@@ -16,6 +16,7 @@ from tests import ncu_report as ncu  # noqa: E402
 from tests import nsys_text as ns  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
 from tests import live_sender as live  # noqa: E402
+from tests.rocprof import Database as RocmDatabase, Job as RocmJob  # noqa: E402
 
 EVENTS = {
     "op": '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":10.125,"dur":5.5,"args":{"External id":3,'
@@ -387,6 +388,19 @@ def pickles(frames):
     return out
 
 
+def rocm(folder: pathlib.Path) -> None:
+    """A step of a job in each form of rocprofv3, and rocprof's table; files of the real names are renamed, since the target sees bytes alone."""
+    folder.mkdir(exist_ok=True)
+    job = RocmJob.steps(n=1)
+    job.json(folder / "json", separators=(",", ":"))
+    job.tables(folder, "table_")
+    for table in folder.glob("table_*.csv"):
+        table.rename(folder / table.stem.removesuffix("_trace").replace("kernel", "kernels"))
+    job.legacy(folder / "legacy")
+    RocmDatabase(job, views=False).save(folder / "database")
+    RocmDatabase(job, RocmJob.steps(2, n=1), tracked=True).save(folder / "tracked")
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
     (HERE / "ring").mkdir(parents=True, exist_ok=True)
@@ -435,6 +449,9 @@ def main() -> None:
     for name, data in perfetto().items():
         (HERE / "open" / f"perfetto_{name}").write_bytes(data)
     nsight().save(HERE / "open/nsight")
+    rocm(HERE / "rocm")
+    for name in ("json", "table_kernels", "database"):
+        (HERE / f"open/rocm_{name}").write_bytes((HERE / "rocm" / name).read_bytes())
     frames = [{"name": "forward", "filename": "/home/me/model.py", "line": 84}, {"name": "at::_ops::mm::call(x)", "filename": "??", "line": 0}]
     history = [{"action": action, "addr": 64, "size": 1 << 20, "stream": 0, "time_us": 10 + i, "frames": frames}
                for i, action in enumerate(("segment_alloc", "alloc", "free_requested", "free_completed", "oom"))]

@@ -21,7 +21,7 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     unsigned             missing = 0;
 
     if (hu_trace_slices(trace).n && steps->source != HU_STEPS_PROFILER &&
-        !(h->by_nsight && steps->source == HU_STEPS_ANNOTATION))
+        !((h->by_nsight || h->by_rocm) && steps->source == HU_STEPS_ANNOTATION))
         missing |= 1u << HU_MISSING_STEPS;
     if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
         missing |= 1u << HU_MISSING_SHAPES;
@@ -54,6 +54,7 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_health       h = {.quality = *hu_trace_get_quality(trace),
+                         .by_rocm = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("rocprof")),
                          .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems")),
                          .by_holdup = hu_str_equal(hu_trace_get_info(trace)->tool, HU_STR("holdup run"))};
     size_t          n_tracks;
@@ -137,7 +138,26 @@ const char *hu_missing_what(hu_missing m)
     return rows[m].what;
 }
 
+/* rocprofv3 records no operators, shapes or stacks: the profiler of PyTorch does, which runs on ROCm too. */
+static const char *rocm_how(hu_missing m)
+{
+    switch (m) {
+    case HU_MISSING_STEPS:
+        return "mark them in the program: roctxRangePush(\"step N\"), and rocprofv3 --marker-trace";
+    case HU_MISSING_DEVICE:
+        return "rocprofv3 --kernel-trace --memory-copy-trace; no other profiler may run";
+    case HU_MISSING_HOST:
+        return "rocprofv3 --sys-trace has calls and ranges; operators: torch.profiler";
+    case HU_MISSING_MEMORY:
+        return "rocprofv3 --memory-allocation-trace";
+    default:
+        return rows[m].torch;
+    }
+}
+
 const char *hu_missing_how(const hu_health *h, hu_missing m)
 {
+    if (h->by_rocm)
+        return rocm_how(m);
     return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : rows[m].torch;
 }

@@ -47,6 +47,7 @@ typedef struct {
     int64_t    gpu_processes;     /* that launched device work, at most 9 */
     unsigned   missing;           /* bits 1 << hu_missing */
     bool       by_nsight;         /* Nsight Systems made the capture */
+    bool       by_rocm;           /* a profiler of ROCm did */
     bool       by_holdup;         /* `holdup run` did */
 } hu_health;
 

@@ -304,7 +304,8 @@ static void say_left_out(const options *o, const hu_inputs *files)
 /* Of a crew, which measures traces before anybody knows what the other files are: not if all are named as traces are. */
 static bool may_hold_counters(const hu_inputs *inputs)
 {
-    static const hu_str traces[] = {{".json", 5}, {".pftrace", 8}, {".perfetto-trace", 15}, {".sqlite", 7}, {".pickle", 7}};
+    static const hu_str traces[] = {{".json", 5},   {".pftrace", 8},    {".perfetto-trace", 15}, {".sqlite", 7},
+                                    {".pickle", 7}, {"results.db", 10}, {"_trace.csv", 10}};
 
     for (size_t i = 0; i < inputs->n; i++) {
         bool is_trace = false;

@@ -347,8 +347,7 @@ static int fail_empty(document *d)
                        "trace that torch.profiler exported");
     if (d->saw_rocprof)
         return hu_fail(d->err, HU_EFORMAT, name, 0,
-                       "this is rocprofv3 JSON output, which holdup does not read yet; pass the trace that torch.profiler "
-                       "exported");
+                       "rocprofv3's JSON behind other members; pass the file as rocprofv3 wrote it");
     if (q->events == 0 && q->is_truncated)
         return hu_fail(d->err, HU_EEMPTY, name, q->truncated_at,
                        "the file ends before the first event%s%s; was the job killed while it wrote?",

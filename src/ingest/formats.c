@@ -8,17 +8,23 @@ extern const hu_format hu_format_nccl_ras;
 extern const hu_format hu_format_nsight;
 extern const hu_format hu_format_nsys_stats;
 extern const hu_format hu_format_perfetto;
+extern const hu_format hu_format_rocpd;
+extern const hu_format hu_format_rocprof_csv;
+extern const hu_format hu_format_rocprof_json;
 extern const hu_format hu_format_torch_snapshot;
 extern const hu_format hu_format_torch_timeline;
 
 const hu_format *const hu_formats[] = {
-    &hu_format_nsight,          /* "SQLite format 3" */
+    &hu_format_rocpd,           /* "SQLite format 3" and names of its tables */
+    &hu_format_nsight,          /* any other "SQLite format 3" */
     &hu_format_torch_snapshot,  /* a pickle with segments in it */
     &hu_format_flight_recorder, /* a pickle, or an object, of process groups */
     &hu_format_nccl_ras,        /* its headings, or an object with its version of NCCL */
+    &hu_format_rocprof_csv,     /* a first line of headings of its tables, with times */
     &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
     &hu_format_perfetto,        /* a packet that is whole protobuf and no text */
+    &hu_format_rocprof_json,    /* an object whose first member is the tool's */
     &hu_format_chrome_json,     /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */
     NULL,
 };

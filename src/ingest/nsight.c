@@ -66,6 +66,10 @@ static int check_schema(nsight_reader *r, hu_error *err)
         *err = r->error;
         return err->code;
     }
+    if (nsight_has(r, "rocpd_op"))
+        return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
+                       "a database of rocmProfileData (.rpd), which holdup does not read; its rpd2tracing.py makes a Chrome "
+                       "trace of it");
     return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
                    "an SQLite database, but no export of Nsight Systems (it has no table StringIds)");
 }

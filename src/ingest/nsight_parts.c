@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "ingest/nsight.h"
+#include "ingest/rocpd_parts.h"
 
 enum { MOST_PARTS = 1024 };
 
@@ -39,6 +40,8 @@ bool hu_parts_find(const char *path, hu_arena *arena, hu_parts *out)
         while (out->n < MOST_PARTS && sqlite3_step(statement) == SQLITE_ROW)
             pids[out->n++] = nsight_pid(sqlite3_column_int64(statement, 0));
     sqlite3_finalize(statement);
+    if (pids && out->n == 0)
+        out->n = rocpd_list_pids(db, arena, pids, MOST_PARTS);
     out->n = out->n > 1 ? out->n : 0;
     sqlite3_close(db);
     return pids;

@@ -22,7 +22,7 @@ static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
 {
     const char *stranger = hu_stranger_words(head);
     const bool  is_text = looks_like_text(head);
-    char        known[512] = "";
+    char        known[640] = "";
     size_t      n = 0;
 
     for (size_t i = 0; hu_formats[i] && n < sizeof known; i++)

@@ -39,11 +39,11 @@ static const struct {
     {{"power.draw", 10}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
     {{"DeepSpeed Flops Profiler", 24}, "text of DeepSpeed's flops profiler: counted operations " NO_TRACE},
     {{"\"KernelName\"", 12},
-     "CSV of rocprof: sums or launches of kernels without a host; pass the trace that torch.profiler exported"},
+     "CSV of rocprof without the times of kernels; record with `rocprofv3 --sys-trace -- COMMAND`, and pass *_results.db"},
     {{"\"TotalDurationNs\"", 17},
-     "CSV of rocprof: sums or launches of kernels without a host; pass the trace that torch.profiler exported"},
-    {{"\"Dispatch_Id\"", 13},
-     "CSV of rocprofv3: launches of kernels without a host; pass the trace that torch.profiler exported"},
+     "CSV of rocprof with sums, which say nothing of when anything ran; pass *_kernel_trace.csv or *_results.db of the same "
+     "run"},
+    {{"\"Dispatch_Id\"", 13}, "CSV of rocprofv3 without times; pass *_kernel_trace.csv or *_results.db of the same run"},
     {{"1.1.0-chakra", 12},
      "an execution trace of Chakra (.et), which has no measured times; pass the trace that torch.profiler exported"},
 };

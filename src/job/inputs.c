@@ -10,6 +10,7 @@
 
 #include "base/input.h"
 #include "ingest/parts.h"
+#include "ingest/rocprof_set.h"
 #include "job/sorted.h"
 #include "protocol/format.h"
 
@@ -17,7 +18,7 @@ static bool is_trace(const char *file)
 {
     static const char *const packed[] = {".gz", ".zst"}, *const suffixes[] = {".json", ".pftrace", ".perfetto-trace",
                                                                               ".sqlite"};
-    hu_str name = hu_str_of(file);
+    hu_str name = hu_str_of(file), prefix;
 
     for (size_t i = 0; i < HU_COUNT(packed); i++)
         if (hu_str_ends(name, hu_str_of(packed[i]))) {
@@ -27,7 +28,7 @@ static bool is_trace(const char *file)
     for (size_t i = 0; i < HU_COUNT(suffixes); i++)
         if (hu_str_ends(name, hu_str_of(suffixes[i])))
             return true;
-    return false;
+    return hu_rocprof_set_file(name, &prefix) != HU_ROCPROF_NONE;
 }
 
 static bool may_be_session(const char *file)
@@ -65,14 +66,54 @@ static bool add(hu_arena *arena, path_list *list, const char *folder, const char
     return hu_vec_push(arena, list, p);
 }
 
+/* Of two files that rocprofv3 wrote of one process, the first one stands for both.  Tables always, since each is read with
+   those beside it; other forms where a directory was named. */
+static bool stands_for(const char *a, const char *b, bool in_folder)
+{
+    int64_t               pid;
+    size_t                table;
+    hu_str                of_a, of_b, packed;
+    const hu_rocprof_file x = hu_rocprof_set_file((hu_str){a, hu_input_split(a, &pid)}, &of_a);
+    const hu_rocprof_file y = hu_rocprof_set_file(hu_str_of(b), &of_b);
+
+    if (!x || !y || !hu_str_equal(of_a, of_b))
+        return false;
+    if (x == HU_ROCPROF_TABLE && y == HU_ROCPROF_TABLE) /* the table of kernels has the name that says most */
+        return !hu_rocprof_set_table(hu_str_of(b), &of_b, &table, &packed) ||
+               strcmp(hu_rocprof_tables[table], "kernel_trace.csv") != 0;
+    return in_folder && x < y;
+}
+
+enum { LOOKED_BACK = 64 }; /* sorted names: files of one process are neighbours */
+
+/* Drops the last path, or the one that it stands for, from `from` on.  False: the last one was dropped. */
+static bool keep_one(path_list *list, size_t from, bool in_folder)
+{
+    const char *last = list->at[list->n - 1];
+
+    for (size_t i = list->n - 1, looked = 0; i-- > from && looked < LOOKED_BACK; looked++) {
+        if (stands_for(list->at[i], last, in_folder)) {
+            list->n--;
+            return false;
+        }
+        if (stands_for(last, list->at[i], in_folder)) {
+            memmove(&list->at[i], &list->at[i + 1], (list->n - i - 1) * sizeof *list->at);
+            list->n--;
+        }
+    }
+    return true;
+}
+
 /* A file of several processes with GPU work is as many ranks. */
-static bool add_file(hu_arena *arena, path_list *list, const char *folder, const char *name)
+static bool add_file(hu_arena *arena, path_list *list, size_t from, const char *folder, const char *name)
 {
     hu_parts    parts;
     const char *file;
 
     if (!add(arena, list, folder, name))
         return false;
+    if (!keep_one(list, from, folder != NULL))
+        return true;
     file = list->at[list->n - 1];
     if (!hu_parts_find(file, arena, &parts))
         return false;
@@ -105,14 +146,14 @@ static int fail_session(const char *path, hu_error *err)
 }
 
 /* A trace is an input; the session of a rank whose trace was not written is one that cannot be read. */
-static int add_entry(const char *path, const char *name, hu_arena *arena, path_list *list, hu_unread_list *unread,
-                     hu_error *err)
+static int add_entry(const char *path, const char *name, hu_arena *arena, path_list *list, size_t from,
+                     hu_unread_list *unread, hu_error *err)
 {
     path_list child = {0};
     hu_error  why = {0};
 
     if (is_trace(name))
-        return add_file(arena, list, path, name) ? 0 : hu_fail_memory(err);
+        return add_file(arena, list, from, path, name) ? 0 : hu_fail_memory(err);
     if (!add(arena, &child, path, name))
         return hu_fail_memory(err);
     if (!is_session(child.at[0]))
@@ -178,7 +219,8 @@ static int fail_empty(const char *path, hu_error *err)
     if (n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace, .perfetto-trace or .sqlite, with or without .gz or .zst; "
+            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, _results.db or _trace.csv, with "
+            "or without .gz or .zst; "
             "pass the trace files");
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
                    folders, n == 1 ? "that one" : "one, or several for several ranks");
@@ -209,7 +251,7 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
     for (int i = 0; i < n; i++) {
         if (rc == 0)
-            rc = add_entry(path, entries[i]->d_name, arena, list, unread, err);
+            rc = add_entry(path, entries[i]->d_name, arena, list, n_traces, unread, err);
         free(entries[i]);
     }
     free(entries);
@@ -248,7 +290,7 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
     *out = (hu_inputs){0};
     for (int i = 0; i < n; i++) {
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode)) {
-            if (!add_file(arena, &list, NULL, paths[i]))
+            if (!add_file(arena, &list, 0, NULL, paths[i]))
                 return hu_fail_memory(err);
         } else if (add_folder(paths[i], arena, &list, &out->unread, &why) < 0) {
             if (why.code == HU_ENOMEM || hu_unread_add_error(&out->unread, arena, paths[i], &why, err) < 0)
