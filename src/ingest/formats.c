@@ -10,6 +10,7 @@ extern const hu_format hu_format_nsys_stats;
 extern const hu_format hu_format_perfetto;
 extern const hu_format hu_format_torch_snapshot;
 extern const hu_format hu_format_torch_timeline;
+extern const hu_format hu_format_xplane;
 
 const hu_format *const hu_formats[] = {
     &hu_format_nsight,          /* "SQLite format 3" */
@@ -18,6 +19,7 @@ const hu_format *const hu_formats[] = {
     &hu_format_nccl_ras,        /* its headings, or an object with its version of NCCL */
     &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
+    &hu_format_xplane,          /* a message whose first field is a plane with one of a few names */
     &hu_format_perfetto,        /* a packet that is whole protobuf and no text */
     &hu_format_chrome_json,     /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */
     NULL,
