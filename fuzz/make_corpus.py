@@ -272,7 +272,8 @@ def xplanes() -> dict[str, bytes]:
                                         gpu.event("MemcpyH2D", 20 * us, us, {"correlation_id": 2, "memcpy_details": "size:8"}), gpu.event("Memset", 22 * us, us)])
     gpu.line(-1, "Steps", [gpu.event("3", 0, 30 * us, {"step_name": "3"})])
     tpu.line(1, "Steps", [tpu.event("0", 0, 9 * us)]).line(4, "Async XLA Ops", [tpu.event("copy-start.1", us, 5 * us)])
-    tpu.line(3, "XLA Ops", [tpu.event("%while.1 = while()", 0, 8 * us, shown="while.1", constant={"hlo_category": "while"}), tpu.event("fusion.1", us, 3 * us, constant={"hlo_category": "loop fusion"}),
+    tpu.line(3, "XLA Ops", [tpu.event("%while.1 = while()", 0, 8 * us, shown="while.1", constant={"hlo_category": "while"}),
+                            tpu.event("fusion.1", us, 3 * us, constant={"hlo_category": "loop fusion"}),
                             tpu.event("inner.1", 2 * us, us), tpu.event("all-reduce.1", 5 * us, us)])
     whole = {"host": xp.space(host, warnings=["lost"]), "gpu": xp.space(gpu, host), "tpu": xp.space(tpu)}
     return whole | {"cut": whole["gpu"][:-40], "sums": xp.space(xp.Plane("/host:CPU").line(1, "python", [xp.message((1, 1), (5, 3), (3, 9))]))}

@@ -149,6 +149,34 @@ class Xplane(unittest.TestCase):
         (self.at / "a.trace.json.gz").write_bytes(gzip.compress(b'{"traceEvents":[]}'))
         self.assertEqual(len(report(self.at)["ranks"]), 2, "a Chrome trace of the same run is no rank")
 
+    def chrome(self, device: str, rows: dict[int, tuple[str, str]]) -> Path:
+        """Rows of a device, each with one event beneath the same launch; no event has a category."""
+        events: list[dict[str, Any]] = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}} for pid, name in ((1, device), (701, "/host:CPU"))]
+        for tid, (row, name) in rows.items():
+            events += [{"ph": "M", "pid": 1, "tid": tid, "name": "thread_name", "args": {"name": row}},
+                       {"ph": "X", "pid": 1, "tid": tid, "ts": 100, "dur": 50, "name": name, "args": {"correlation_id": "9"}}]
+        events += [{"ph": "X", "pid": 701, "tid": 5, "ts": 90, "dur": 5, "name": "cuLaunchKernel", "args": {"correlation_id": "9"}},
+                   {"ph": "X", "pid": 701, "tid": 5, "ts": 80, "dur": 70, "name": "$a.py:7 f"}]
+        events += [{"ph": "X", "pid": 701, "tid": 5, "ts": 70 + 200 * i, "dur": 190, "name": "train", "args": {"step_num": str(i)}} for i in range(4)]
+        path = self.at / "a.trace.json.gz"
+        path.write_bytes(gzip.compress(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()))
+        return path
+
+    def test_chrome_form_of_a_gpu(self) -> None:
+        """Rows of modules and operations hold the kernels of the streams once more."""
+        path = self.chrome("/device:GPU:0", {13: ("Stream #13(Compute)", "fusion_kernel"), 2: ("XLA Modules", "jit_f"), 3: ("XLA Ops", "fusion.1"), 4: ("Steps", "0")})
+        got = {(r["name"], r["kind"]) for r in sql(path, "SELECT name, kind FROM slice")}
+        self.assertEqual({x for x in got if x[1] in ("kernel", "memcpy", "collective")}, {("fusion_kernel", "kernel")})
+        self.assertLessEqual({("cuLaunchKernel", "runtime"), ("a.py(7): f", "python_function"), ("train step 3", "user_annotation")}, got)
+        linked = sql(path, "SELECT c.name FROM slice AS k JOIN slice AS c ON k.parent = c.id WHERE k.kind = 'kernel'")
+        self.assertEqual([r["name"] for r in linked], ["cuLaunchKernel"])
+        self.assertEqual(report(path)["inputs"][0]["tool"], "XLA profiler")
+
+    def test_chrome_form_of_a_tpu(self) -> None:
+        path = self.chrome("/device:TPU:0", {2: ("XLA Modules", "jit_f"), 3: ("XLA Ops", "all-reduce.1"), 4: ("Async XLA Ops", "copy-start.1"), 5: ("Steps", "0")})
+        kinds = {r["name"]: r["kind"] for r in sql(path, "SELECT name, kind FROM slice")}
+        self.assertEqual((kinds["all-reduce.1"], kinds["copy-start.1"], kinds["jit_f"]), ("collective", "memcpy", "other"))
+
     def test_exports_and_page(self) -> None:
         path = self.put(gpu_job())
         for form in ("chrome", "perfetto", "folded"):

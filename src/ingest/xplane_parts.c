@@ -71,9 +71,9 @@ static uint8_t known_stat(hu_str name)
 #undef S
     };
 
-    for (uint8_t i = 0; i < HU_COUNT(names); i++)
+    for (size_t i = 0; i < HU_COUNT(names); i++)
         if (hu_str_equal(name, hu_str_of(names[i])))
-            return i == XPLANE_MEMSET_DETAILS_ ? XPLANE_MEMSET_DETAILS : i;
+            return i == XPLANE_MEMSET_DETAILS_ ? XPLANE_MEMSET_DETAILS : (uint8_t)i;
     return XPLANE_STAT_COUNT;
 }
 

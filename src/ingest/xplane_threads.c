@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xplane_threads.c - a line of calls and a line of annotations may be one thread.
  *
- * XLA numbers the threads of annotations by a hash, collectors of calls by the system, so the same thread has two lines.  XLA's executor annotates each operation that it launches, under the name that the launch carries, too
- * (`hlo_op`): where the launches of a line lie in annotations of their operations, and these are all on one other line, both
- * are that thread.  Lying inside of something would not do: a main thread is always inside of something.
+ * XLA numbers the threads of annotations by a hash, collectors those of calls by the system, so the same thread has two
+ * lines.  XLA's executor annotates each operation that it launches, under the name that the launch carries, too (`hlo_op`):
+ * where the launches of a line lie in annotations of their operations, and these are all on one other line, both are that
+ * thread.  Lying inside of something would not do: a main thread is always inside of something.
  */
 #include <stdlib.h>
 
