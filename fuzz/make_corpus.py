@@ -17,6 +17,7 @@ from tests import nsys_text as ns  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
 from tests import live_sender as live  # noqa: E402
 from tests.rocprof import Database as RocmDatabase, Job as RocmJob  # noqa: E402
+from tests import xplane as xp  # noqa: E402
 
 EVENTS = {
     "op": '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":10.125,"dur":5.5,"args":{"External id":3,'
@@ -259,6 +260,26 @@ def lives() -> dict[str, bytes]:
             "two-ranks": text, "old": one + one}
 
 
+def xplanes() -> dict[str, bytes]:
+    """A plane of each kind with what the reader asks for; whole files, and what stands in a plane behind its name."""
+    us = 1_000_000
+    host, gpu, tpu = xp.Plane("/host:CPU", {"process_id": 7}), xp.Plane("/device:GPU:0", {"device_vendor": "AMD", "core_count": 8}), xp.Plane("/device:TPU:0", {"device_type_string": "TPU"})
+    host.line(1, "python/1", [host.event("train", 0, 90 * us, {"step_num": 3, "_r": 1}), host.event("$a.py:1 f", us, us), host.event("$gc collect", 2 * us, us),
+                              host.event("A::b", 3 * us, us, {"hlo_op": ("ref", "f.1")}), host.event("hipModuleLaunchKernel", 5 * us, us, {"correlation_id": 1}),
+                              host.event("MemcpyH2D", 7 * us, us, {"correlation_id": 2, "memcpy_details": "kind_src:pageable kind_dst:device size:8 async:0"}),
+                              host.event("MemoryAllocation", 8 * us, 0, {"allocator_name": "GPU_0_bfc", "allocation_bytes": 64, "bytes_allocated": 64, "addr": 1})])
+    gpu.line(16, "Stream #16(Kernel)", [gpu.event("k.kd", 9 * us, 9 * us, {"correlation_id": 1, "hlo_op": "f.1", "hlo_module": "jit_f",
+                                                                          "kernel_details": "regs:1 shm:2 grid:3,1,1 block:4,1,1 occ_pct:5"}),
+                                        gpu.event("MemcpyH2D", 20 * us, us, {"correlation_id": 2, "memcpy_details": "size:8"}), gpu.event("Memset", 22 * us, us)])
+    gpu.line(-1, "Steps", [gpu.event("3", 0, 30 * us, {"step_name": "3"})])
+    tpu.line(1, "Steps", [tpu.event("0", 0, 9 * us)]).line(4, "Async XLA Ops", [tpu.event("copy-start.1", us, 5 * us)])
+    tpu.line(3, "XLA Ops", [tpu.event("%while.1 = while()", 0, 8 * us, shown="while.1", constant={"hlo_category": "while"}),
+                            tpu.event("fusion.1", us, 3 * us, constant={"hlo_category": "loop fusion"}),
+                            tpu.event("inner.1", 2 * us, us), tpu.event("all-reduce.1", 5 * us, us)])
+    whole = {"host": xp.space(host, warnings=["lost"]), "gpu": xp.space(gpu, host), "tpu": xp.space(tpu)}
+    return whole | {"cut": whole["gpu"][:-40], "sums": xp.space(xp.Plane("/host:CPU").line(1, "python", [xp.message((1, 1), (5, 3), (3, 9))]))}
+
+
 def pods() -> dict[str, bytes]:
     """Answers of a kubelet's pod-resources service, lines of control groups and names of logs (fuzz_pods.c)."""
     def part(number: int, value: bytes | str) -> bytes:
@@ -448,6 +469,10 @@ def main() -> None:
     (HERE / "open/members.gz").write_bytes(gzip.compress(whole[:300].encode(), mtime=0) + gzip.compress(whole[300:].encode(), mtime=0))
     for name, data in perfetto().items():
         (HERE / "open" / f"perfetto_{name}").write_bytes(data)
+    (HERE / "xplane").mkdir(exist_ok=True)
+    for name, data in xplanes().items():
+        (HERE / "xplane" / name).write_bytes(data)
+    (HERE / "open/xplane").write_bytes(xplanes()["gpu"])
     nsight().save(HERE / "open/nsight")
     rocm(HERE / "rocm")
     for name in ("json", "table_kernels", "database"):

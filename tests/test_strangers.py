@@ -7,17 +7,14 @@ from pathlib import Path
 from tests.program import SHARED, run, skip_loudly
 
 # Beginnings as the tools write them.
-XPLANE = b"\x0a\x9b\xb5\x10\x12\x0e/host:metadata\"\xa1\x0c\x08/\x12\x9c\x0c\x08/\x12\x13jit_true_divide("
-XPLANE_OF_TPU = b"\x0a\x90\x10\x08\x02\x12\x0d/device:TPU:0\x1a\x04\x08\x02\x12\x00"
+DATABASE = b"HPCTOOLKITmeta\x04\x00"
 MADE = {
-    "p.xplane.pb": (XPLANE, "profile of XLA"),
-    "tpu.pb": (XPLANE_OF_TPU, "profile of XLA"),
     "events.out.tfevents.1": (b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\xc0\xec\x15\x5b\xda\x41\x1a\x0dbrain.Event:2", "event file of TensorBoard"),
     "r.qdstrm": (b"U3w[END]NVIDIA Nsight Systems Stream 2023.4.4.54-234433681190v0!", "QdstrmImporter"),
     "r.qdrep": (b"\x01\x02\x03", "old Nsight Systems"),
     "r.nsys-rep": (b"NVIDIA Tegra Profiler Report 2024@6@2@225", "nsys export --type sqlite"),
     "r.nvvp": (b"\x01\x02\x03", "nvprof"),
-    "meta.db": (b"HPCTOOLKITmeta\x04\x00", "HPCToolkit"),
+    "meta.db": (DATABASE, "HPCToolkit"),
     "traces.otf2": (b"\x03BOTF2\x00\x03\x02\x02\x03", "OTF2"),
     "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "dcgm-exporter"),
     "a.log": (b"node1:7:9 [0] NCCL INFO Bootstrap : Using eth0\n", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
@@ -51,17 +48,17 @@ class Strangers(unittest.TestCase):
     def test_beside_a_trace(self) -> None:
         """Named as unread, and the trace is explained."""
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "p.xplane.pb"
-            path.write_bytes(XPLANE)
+            path = Path(folder) / "meta.db"
+            path.write_bytes(DATABASE)
             status, out, err = run("report", "examples/training/traces/slow_loader/rank0.pt.trace.json.gz", path)
             self.assertEqual(status, 0)
-            self.assertIn("profile of XLA", err)
-            self.assertIn("profile of XLA", " ".join(out.decode().split()))
+            self.assertIn("HPCToolkit", err)
+            self.assertIn("HPCToolkit", " ".join(out.decode().split()))
 
     def test_real(self) -> None:
         """Files that these tools wrote; none is read as something else."""
         found = 0
-        for pattern, words in (("xplane/*/*.pb", "profile of XLA"), ("hpctoolkit/*/*.db", "HPCToolkit"), ("otf2/*/traces.otf2", "OTF2"),
+        for pattern, words in (("hpctoolkit/*/*.db", "HPCToolkit"), ("otf2/*/traces.otf2", "OTF2"),
                                ("dcgm/*/*", "dcgm-exporter"), ("nccl/*/*", "NCCL|nccl-tests"), ("smi/*/*.txt", "nvidia-smi"), ("smi/*/*.csv", "nvidia-smi"),
                                ("smi/*/*.xml", "nvidia-smi"), ("et/chakra-protobuf/*.et", "Chakra")):
             for path in sorted((SHARED / "traces").glob(pattern)):

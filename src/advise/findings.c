@@ -30,6 +30,7 @@
 #include "advise/slow_reader.h"
 #include "advise/small_pool.h"
 #include "advise/throttled.h"
+#include "advise/xla_words.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1; /* percent of the step */
@@ -602,6 +603,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s, hu_pri
     hu_findings_drop_general(f);
     hu_go_doubt(f, d);
     hu_opencl_words(f, d);
+    hu_xla_words(f, d);
     hu_findings_sort(f);
     if (hu_ladder_climb(f, s, pricers, LEAST_GAIN, &unused) < 0)
         return false;

@@ -21,7 +21,7 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     unsigned             missing = 0;
 
     if (hu_trace_slices(trace).n && steps->source != HU_STEPS_PROFILER &&
-        !((h->by_nsight || h->by_rocm) && steps->source == HU_STEPS_ANNOTATION))
+        !((h->by_nsight || h->by_rocm || h->by_xla) && steps->source == HU_STEPS_ANNOTATION))
         missing |= 1u << HU_MISSING_STEPS;
     if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
         missing |= 1u << HU_MISSING_SHAPES;
@@ -56,7 +56,8 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
     hu_health       h = {.quality = *hu_trace_get_quality(trace),
                          .by_rocm = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("rocprof")),
                          .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems")),
-                         .by_holdup = hu_str_equal(hu_trace_get_info(trace)->tool, HU_STR("holdup run"))};
+                         .by_holdup = hu_str_equal(hu_trace_get_info(trace)->tool, HU_STR("holdup run")),
+                         .by_xla = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("XLA profiler"))};
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
     int64_t         pids[MOST_PROCESSES];
@@ -121,9 +122,9 @@ void hu_health_merge(hu_health *into, const hu_health *from)
 }
 
 static const struct {
-    const char *key, *what, *torch, *nsight, *holdup;
+    const char *key, *what, *torch, *nsight, *holdup, *xla;
 } rows[] = {
-#define M(id, key, what, torch, nsight, holdup) [HU_MISSING_##id] = {key, what, torch, nsight, holdup},
+#define M(id, key, what, torch, nsight, holdup, xla) [HU_MISSING_##id] = {key, what, torch, nsight, holdup, xla},
     HU_MISSING(M)
 #undef M
 };
@@ -159,5 +160,5 @@ const char *hu_missing_how(const hu_health *h, hu_missing m)
 {
     if (h->by_rocm)
         return rocm_how(m);
-    return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : rows[m].torch;
+    return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : h->by_xla ? rows[m].xla : rows[m].torch;
 }

@@ -55,6 +55,8 @@
     K(IGNORED, "Device")                                \
     K(IGNORED, "external ts")                           \
     K(CORRELATION, "correlation")                       \
+    K(XLA_CORRELATION, "correlation_id")                \
+    K(STEP_NUMBER, "step_num")                          \
     K(DEVICE, "device")                                 \
     K(CONTEXT, "context")                               \
     K(STREAM, "stream")                                 \

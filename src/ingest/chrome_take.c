@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "ingest/chrome_reader.h"
 #include "ingest/producers.h"
+#include "ingest/xla_names.h"
 
 static const int64_t WEEK_NS = INT64_C(7) * 24 * 3600 * 1000000000;
 
@@ -602,6 +603,23 @@ static bool has_time(chrome_reader *r, int64_t *ns)
     return v->type == CHROME_INT && v->number > INT64_MIN / 2 && v->number < INT64_MAX / 2;
 }
 
+/* XLA's profiler gives no categories: frames of Python and steps are known by name and arguments. */
+static void name_xla(chrome_reader *r, hu_builder_slice *s)
+{
+    const hu_str name = hu_builder_text(r->b, s->name);
+    char         text[HU_XLA_NAME_BYTES];
+    size_t       n = hu_xla_python_name(name, text);
+
+    if (n) {
+        s->kind = HU_KIND_PYTHON;
+    } else if (chrome_has(&r->event, CHROME_STEP_NUMBER)) {
+        n = hu_xla_step_name(name, int_of(&r->event, CHROME_STEP_NUMBER, 0), text);
+        hu_builder_mark_step(r->b);
+    }
+    if (n)
+        s->name = hu_builder_intern(r->b, (hu_str){text, n});
+}
+
 /* What X and B have in common.  False: counted and done with. */
 static bool read_slice(chrome_reader *r, hu_builder_slice *s)
 {
@@ -614,6 +632,8 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
     }
     s->kind = chrome_take_kind(r);
     s->name = text_of(r, CHROME_NAME);
+    if (s->kind == HU_KIND_USER && !chrome_has(&r->event, CHROME_CAT))
+        name_xla(r, s);
     if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
         hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("dma")))
         s->kind = HU_KIND_MEMCPY; /* MTIA lists its copy engine among its kernels */
@@ -644,7 +664,9 @@ static uint32_t take_nccl(chrome_reader *r, const hu_builder_slice *s)
 
 static void finish_slice(chrome_reader *r, hu_builder_slice *s)
 {
-    s->correlation = id_of(&r->event, CHROME_CORRELATION);
+    s->correlation = id_of(&r->event, chrome_has(&r->event, CHROME_CAT) ? CHROME_CORRELATION : CHROME_XLA_CORRELATION);
+    if (chrome_has(&r->event, CHROME_CORRELATION))
+        s->correlation = id_of(&r->event, CHROME_CORRELATION);
     s->external = id_of(&r->event, CHROME_EXTERNAL_ID);
     s->detail = take_detail(r, s);
     s->track = track_of(r, s->kind);

@@ -13,6 +13,7 @@ extern const hu_format hu_format_rocprof_csv;
 extern const hu_format hu_format_rocprof_json;
 extern const hu_format hu_format_torch_snapshot;
 extern const hu_format hu_format_torch_timeline;
+extern const hu_format hu_format_xplane;
 
 const hu_format *const hu_formats[] = {
     &hu_format_rocpd,           /* "SQLite format 3" and names of its tables */
@@ -23,6 +24,7 @@ const hu_format *const hu_formats[] = {
     &hu_format_rocprof_csv,     /* a first line of headings of its tables, with times */
     &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
+    &hu_format_xplane,          /* a message whose first field is a plane with one of a few names */
     &hu_format_perfetto,        /* a packet that is whole protobuf and no text */
     &hu_format_rocprof_json,    /* an object whose first member is the tool's */
     &hu_format_chrome_json,     /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */

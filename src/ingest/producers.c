@@ -9,6 +9,8 @@
  */
 #include "ingest/producers.h"
 
+#include "ingest/xla_names.h"
+
 static const struct {
     const char *name;
     hu_kind     kind;
@@ -204,9 +206,15 @@ static hu_kind kind_of_row(hu_str process, hu_str thread, hu_str name)
 
     if (hu_str_equal(owner, HU_STR("Overlap Analysis")))
         return HU_KIND_OTHER;
-    if (hu_str_starts(owner, HU_STR("/device:")) && !hu_str_has_lower(thread, HU_STR("stream")) &&
-        !hu_str_equal(thread, HU_STR("XLA Ops")))
-        return HU_KIND_OTHER;
+    if (hu_str_starts(owner, HU_STR("/device:TPU:"))) {
+        const bool is_async = hu_str_equal(thread, HU_STR("Async XLA Ops"));
+
+        return (is_async || hu_str_equal(thread, HU_STR("XLA Ops"))) && !hu_xla_is_control(name, HU_STR(""))
+                   ? hu_xla_op_kind(name, HU_STR(""), is_async)
+                   : HU_KIND_OTHER;
+    }
+    if (hu_str_starts(owner, HU_STR("/device:")) && !hu_str_has_lower(thread, HU_STR("stream")))
+        return HU_KIND_OTHER; /* the same kernels once more, by operation, module or step */
     for (size_t i = 0; i < HU_COUNT(waits); i++)
         if (hu_str_has_lower(name, hu_str_of(waits[i])))
             return HU_KIND_OTHER;

@@ -3,8 +3,6 @@
 #include "ingest/node_log.h"
 #include "ingest/strangers.h"
 
-#include "base/protobuf.h"
-
 #define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
 
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
@@ -48,39 +46,11 @@ static const struct {
      "an execution trace of Chakra (.et), which has no measured times; pass the trace that torch.profiler exported"},
 };
 
-/* A message of TensorFlow's and JAX's profiler: planes with names such as "/host:CPU", "/device:GPU:0". */
-static bool is_xplane(hu_str head)
-{
-    static const hu_str names[] = {{"/host:", 6}, {"/device:", 8}, {"Task Environment", 16}, {"#Chip", 5}};
-    hu_protobuf         m = hu_protobuf_of(head);
-    uint64_t            n, id;
-
-    if (head.n < 8 || head.p[0] != 0x0a)
-        return false;
-    m.p++;
-    if (!hu_protobuf_varint(&m, &n) || m.end - m.p < 4)
-        return false;
-    if (*m.p == 0x08) {
-        m.p++;
-        if (!hu_protobuf_varint(&m, &id))
-            return false;
-    }
-    if (m.end - m.p < 4 || *m.p++ != 0x12 || !hu_protobuf_varint(&m, &n))
-        return false;
-    for (size_t i = 0; i < HU_COUNT(names); i++)
-        if (hu_str_starts((hu_str){m.p, (size_t)(m.end - m.p)}, names[i]))
-            return true;
-    return false;
-}
-
 const char *hu_stranger_impostor_words(hu_str head)
 {
     if (hu_node_log_probe(head))
         return "what a monitor sampled, which goes beside traces: `holdup report TRACE --with FILE`";
-    return is_xplane(head)
-               ? "a profile of XLA (.xplane.pb, of JAX or TensorFlow), which holdup does not read yet; "
-                 "`xprof` or TensorBoard shows it, and JAX writes a trace that holdup reads next to it: *.trace.json.gz"
-               : NULL;
+    return NULL;
 }
 
 const char *hu_stranger_mark_words(hu_str head)

@@ -17,7 +17,7 @@
 static bool is_trace(const char *file)
 {
     static const char *const packed[] = {".gz", ".zst"}, *const suffixes[] = {".json", ".pftrace", ".perfetto-trace",
-                                                                              ".sqlite"};
+                                                                              ".sqlite", ".xplane.pb"};
     hu_str name = hu_str_of(file), prefix;
 
     for (size_t i = 0; i < HU_COUNT(packed); i++)
@@ -219,9 +219,8 @@ static int fail_empty(const char *path, hu_error *err)
     if (n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, _results.db or _trace.csv, with "
-            "or without .gz or .zst; "
-            "pass the trace files");
+            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
+            "_trace.csv, with or without .gz or .zst; pass the trace files");
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
                    folders, n == 1 ? "that one" : "one, or several for several ranks");
 }
@@ -240,6 +239,24 @@ static int add_others(const char *path, hu_arena *arena, path_list *list, hu_err
     return 0;
 }
 
+/* JAX writes HOST.trace.json.gz beside HOST.xplane.pb, of the same run: it is no rank of its own. */
+static bool is_copy(struct dirent **entries, int n, const char *name)
+{
+    static const hu_str end = {".trace.json.gz", 14};
+    const hu_str        file = hu_str_of(name);
+
+    if (!hu_str_ends(file, end))
+        return false;
+    for (int i = 0; i < n; i++) {
+        const hu_str other = hu_str_of(entries[i]->d_name);
+
+        if (other.n == file.n - end.n + 10 && hu_str_ends(other, HU_STR(".xplane.pb")) &&
+            memcmp(other.p, file.p, file.n - end.n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
@@ -250,18 +267,20 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
     for (int i = 0; i < n; i++) {
-        if (rc == 0)
+        if (rc == 0 && !is_copy(entries, n, entries[i]->d_name))
             rc = add_entry(path, entries[i]->d_name, arena, list, n_traces, unread, err);
-        free(entries[i]);
     }
-    free(entries);
-    if (rc == 0 && list->n == n_traces && unread->n == n_unread)
-        rc = add_others(path, arena, list, err);
-    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
-        return rc;
-    if (is_session(path))
-        return fail_session(path, err);
-    return fail_empty(path, err);
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
+}
+free(entries);
+if (rc == 0 && list->n == n_traces && unread->n == n_unread)
+    rc = add_others(path, arena, list, err);
+if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+    return rc;
+if (is_session(path))
+    return fail_session(path, err);
+return fail_empty(path, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */

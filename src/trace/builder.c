@@ -220,6 +220,17 @@ void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid,
         hu_builder_no_memory(b);
 }
 
+void hu_builder_mark_step(hu_builder *b)
+{
+    b->n_marked++;
+}
+
+void hu_builder_name_track(hu_builder *b, uint32_t track, uint32_t name)
+{
+    if (!hu_builder_failed(b))
+        b->trace->tracks.at[track].name = name;
+}
+
 void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name)
 {
     if (hu_builder_failed(b) || !hu_vec_push(b->scratch, &b->process_names, ((hu_pending_name){.pid = pid, .name = name})))

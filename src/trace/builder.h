@@ -60,6 +60,9 @@ uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name);
 void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid, uint32_t name);
 void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name);
 
+/* A row that has no thread: a stream. */
+void hu_builder_name_track(hu_builder *b, uint32_t track, uint32_t name);
+
 /* Of a process: who started it, 0 unknown; its arguments, a line each, 0 unknown.  What is told last counts. */
 void hu_builder_describe_process(hu_builder *b, int64_t pid, int64_t parent_pid, uint32_t command);
 
@@ -158,10 +161,16 @@ int64_t hu_builder_only_device(const hu_builder *b);
 /* Slices so far by kind; for `holdup info`, which needs no frozen trace. */
 void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT]);
 
+/* Is there a process whose name begins so? */
+bool hu_builder_has_process(const hu_builder *b, hu_str prefix);
+
 /* How many tracks of a type there are. */
 size_t hu_builder_track_count(const hu_builder *b, hu_track_type type);
 
-/* Host annotations whose name begins with "ProfilerStep#". */
+/* The importer knows of a slice that it is a step. */
+void hu_builder_mark_step(hu_builder *b);
+
+/* Host annotations whose name begins with "ProfilerStep#", and what was marked. */
 size_t hu_builder_step_count(const hu_builder *b);
 
 const hu_device *hu_builder_devices(const hu_builder *b, size_t *n);

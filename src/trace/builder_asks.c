@@ -73,6 +73,14 @@ void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT])
         counts[b->trace->kind[i]]++;
 }
 
+bool hu_builder_has_process(const hu_builder *b, hu_str prefix)
+{
+    for (size_t i = 0; i < b->process_names.n; i++)
+        if (hu_str_starts(hu_intern_get(&b->trace->strings, b->process_names.at[i].name), prefix))
+            return true;
+    return false;
+}
+
 size_t hu_builder_track_count(const hu_builder *b, hu_track_type type)
 {
     size_t n = 0;
@@ -85,7 +93,7 @@ size_t hu_builder_track_count(const hu_builder *b, hu_track_type type)
 size_t hu_builder_step_count(const hu_builder *b)
 {
     const hu_trace *t = b->trace;
-    size_t          n = 0;
+    size_t          n = b->n_marked;
 
     for (size_t i = 0; i < t->n; i++)
         n += t->kind[i] == HU_KIND_USER && hu_str_starts(hu_intern_get(&t->strings, t->name[i]), HU_STR("ProfilerStep#"));

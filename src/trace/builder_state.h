@@ -47,6 +47,7 @@ struct hu_builder {
     HU_VEC(hu_described_process) processes;
     hu_map process_of;              /* number -> row of `processes` */
     HU_VEC(uint32_t) numbers;       /* of a piece, what join.c needs to know of it */
+    size_t    n_marked;             /* slices that are steps */
     uint32_t *seen[HU_SEEN_TABLES]; /* hash of a row -> 1 + the last row with it; 0 none */
 };
 

@@ -32,6 +32,10 @@ void hu_device_rows_settle(hu_trace *trace, const hu_row_reader *reader)
     for (size_t i = 0; found && i < trace->n; i++) {
         const hu_track *t = &trace->tracks.at[trace->track[i]];
 
+        if (t->type == HU_TRACK_HOST && trace->kind[i] == HU_KIND_USER && trace->correlation[i]) {
+            trace->kind[i] = HU_KIND_RUNTIME; /* it launched something there */
+            trace->detail[i] = HU_NONE;
+        }
         if (t->type != HU_TRACK_STREAM || trace->kind[i] != HU_KIND_USER)
             continue;
         trace->kind[i] = (uint8_t)reader->kind(text_of(trace, t->process), text_of(trace, t->name),

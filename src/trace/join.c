@@ -192,6 +192,7 @@ static void join_events(hu_builder *whole, const hu_builder *piece, const number
         row.track = m->tracks[row.track];
         hu_builder_memory(whole, &row);
     }
+    whole->n_marked += piece->n_marked;
     for (size_t i = 0; i < from->flows.n; i++) {
         hu_flow row = from->flows.at[i];
 
@@ -335,6 +336,7 @@ bool hu_builder_clear(hu_builder *piece)
     t->info.state_source = HU_STATES_NONE;
     memset(piece->track_slots, 0, (piece->track_mask + 1) * sizeof *piece->track_slots);
     piece->last_track = HU_NONE;
+    piece->n_marked = 0;
     hu_map_clear(&piece->wide_ids);
     piece->wide.n = piece->thread_names.n = piece->process_names.n = 0;
     for (size_t i = 0; i < HU_SEEN_TABLES; i++)
