@@ -524,6 +524,12 @@ static int run(hu_cli_call *call)
         return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted.of[HU_INPUT_RAS].n + sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
         return hu_report_hang(&o->shared, &sorted, option_of_traces(o), call->arena);
+    if (sorted.of[HU_INPUT_NODE].n == call->inputs.n) {
+        hu_fail(&err, HU_EFORMAT, call->inputs.at[0], 0,
+                "these are samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
+                "holdup report TRACE --with FILE");
+        return hu_command_fail(&err);
+    }
     if (sorted.of[HU_INPUT_RANK].n == 0) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "without a trace these files have nothing in common; give the trace too, or report them one by one");

@@ -266,21 +266,19 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
-    for (int i = 0; i < n; i++) {
-        if (rc == 0 && !is_copy(entries, n, entries[i]->d_name))
+    for (int i = 0; i < n && rc == 0; i++)
+        if (!is_copy(entries, n, entries[i]->d_name))
             rc = add_entry(path, entries[i]->d_name, arena, list, n_traces, unread, err);
-    }
     for (int i = 0; i < n; i++)
         free(entries[i]);
-}
-free(entries);
-if (rc == 0 && list->n == n_traces && unread->n == n_unread)
-    rc = add_others(path, arena, list, err);
-if (rc < 0 || list->n > n_traces || unread->n > n_unread)
-    return rc;
-if (is_session(path))
-    return fail_session(path, err);
-return fail_empty(path, err);
+    free(entries);
+    if (rc == 0 && list->n == n_traces && unread->n == n_unread)
+        rc = add_others(path, arena, list, err);
+    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+        return rc;
+    if (is_session(path))
+        return fail_session(path, err);
+    return fail_empty(path, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */

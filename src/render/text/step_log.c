@@ -151,7 +151,8 @@ static void write_nccl(const hu_log_report *r, hu_out *out)
         n += (size_t)snprintf(line + n, sizeof line - n, ", %s ranks", hu_say_count(nccl->ranks).t);
     if (nccl->hosts.n)
         n += (size_t)snprintf(line + n, sizeof line - n, ", %zu host%s", nccl->hosts.n, hu_plural((int64_t)nccl->hosts.n));
-    hu_out_text(out, "\n");
+    if (r->log->steps.n)
+        hu_out_text(out, "\n");
     write_wrapped(r, out, "NCCL", line);
     n = say_transport(line, 0, "P2P", nccl->n_p2p);
     n = say_transport(line, n, "SHM", nccl->n_shm);
