@@ -18,7 +18,6 @@ MADE = {
     "traces.otf2": (b"\x03BOTF2\x00\x03\x02\x02\x03", "OTF2"),
     "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "dcgm-exporter"),
     "all_reduce.txt": (b"# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592\n", "nccl-tests"),
-    "smi.csv": (b"timestamp, index, utilization.gpu [%]\n2026/11/28 12:00:00.000, 0, 80 %\n", "nvidia-smi"),
     "results.stats.csv": (b'"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n', "rocprof"),
     "kernel_trace.csv": (b'"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name"\n', "rocprofv3"),
     "chakra.0.et": (b"m\x12\x1d\n\x06schema\xea\x01\x121.1.0-chakra.0.0.4", "Chakra"),

@@ -41,9 +41,9 @@ test("bytes: the page without its data, and a timeline of a million slices", () 
   const page = million(),
     block = blocksOf(page).find((b) => b.rank === 0);
   assert.ok(block.slices > 990_000 && block.slices < 1_010_000, `${block.slices} slices`);
-  within("page of a million slices without its data", shell(page), 240, "kB", false);
+  within("page of a million slices without its data", shell(page), 250, "kB", false);
   within("timeline of a million slices", block.packedBytes / 1e6, 8, "MB", false);
-  within("page of the example without its data", shell(makePage(examples["two ranks without a GPU"].path)), 240, "kB", false);
+  within("page of the example without its data", shell(makePage(examples["two ranks without a GPU"].path)), 250, "kB", false);
 });
 
 test("a million slices: the verdict, the timeline, movement, memory", async () => {
