@@ -49,7 +49,8 @@ static const struct {
 const char *hu_stranger_impostor_words(hu_str head)
 {
     if (hu_node_log_probe(head))
-        return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: `holdup report TRACE --with FILE`";
+        return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
+               "`holdup report TRACE --with FILE`";
     return NULL;
 }
 

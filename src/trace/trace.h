@@ -185,7 +185,7 @@ uint32_t hu_trace_after(const hu_trace *trace, uint32_t slice);
 /* The forward operator of a backward one, or HU_NONE. */
 uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice);
 
-/* For who has to hold little: drops external ids and hu_trace_python_detail(), which nobody but exports and queries asks for.
+/* For who has to hold little: drops external ids and hu_trace_python_detail(), for which only exports and queries ask.
    Only before there are other readers. */
 void hu_trace_drop_unasked(hu_trace *trace);
 
