@@ -61,7 +61,7 @@ NAMES = {
     "ncclDevKernel_ReduceScatter_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "reduce-scatter ring LL f16",
     "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "all-gather ring LL",
     "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)": "send/receive",
-    "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)": "generic",
+    "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)": "NCCL generic",
     "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)": "all-reduce ring LL f32",
     "ncclKernel_AllReduce_TREE_LL128_Max_half(ncclWorkElem)": "all-reduce tree LL128 max f16",
     "ncclKernel_Broadcast_RING_LL_Sum_int8_t(ncclWorkElem)": "broadcast ring LL",       # its int8_t stands for bytes

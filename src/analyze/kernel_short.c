@@ -345,10 +345,12 @@ static bool say_collective(line *l, hu_str name)
             const char  *word = LOOK_UP(collectives, part);
 
             type = type ? type : LOOK_UP(types, part);
-            if (word)
+            if (word) {
                 say(l, word);
-            else if (i == 0)
+            } else if (i == 0) { /* "Generic", which runs any of them: alone it would say nothing */
+                say(l, "NCCL");
                 say_str(l, part);
+            }
         }
         if (reduces)
             say(l, type);
