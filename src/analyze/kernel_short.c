@@ -57,7 +57,7 @@ static const pair collectives[] = {
     {"Broadcast", "broadcast"}, {"Reduce", "reduce"}, {"SendRecv", "send/receive"}, {"AllToAll", "all-to-all"},
     {"AllToAllPivot", "all-to-all pivot"},
     {"RING", "ring"}, {"TREE", "tree"}, {"COLLNET", "collnet"}, {"DIRECT", "direct"}, {"CHAIN", "chain"}, {"NVLS", "nvls"},
-    {"PAT", "pat"}, {"SIMPLE", "simple"}, {"LL", "LL"}, {"LL128", "LL128"}, {"Generic", "generic"}, {"Prod", "prod"},
+    {"PAT", "pat"}, {"SIMPLE", "simple"}, {"LL", "LL"}, {"LL128", "LL128"}, {"Generic", "NCCL generic"}, {"Prod", "prod"},
     {"Max", "max"}, {"Min", "min"}, {"MinMax", "minmax"}, {"PreMulSum", "premulsum"}, {"SumPostDiv", "sumpostdiv"},
 };
 
@@ -347,7 +347,7 @@ static bool say_collective(line *l, hu_str name)
             type = type ? type : LOOK_UP(types, part);
             if (word) {
                 say(l, word);
-            } else if (i == 0) { /* "Generic", which runs any of them: alone it would say nothing */
+            } else if (i == 0) { /* a word that alone would say nothing */
                 say(l, "NCCL");
                 say_str(l, part);
             }
