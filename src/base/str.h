@@ -68,6 +68,16 @@ static inline bool hu_str_has(hu_str s, hu_str part)
     return memmem(p, (size_t)(end - p), part.p, part.n) != NULL;
 }
 
+/* Without blanks and tabs around it, nor the end of a line of Windows. */
+static inline hu_str hu_str_trim(hu_str s)
+{
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
+        s = (hu_str){s.p + 1, s.n - 1};
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r'))
+        s.n--;
+    return s;
+}
+
 /* What stands behind the last slash. */
 static inline hu_str hu_str_base_name(hu_str path)
 {

@@ -67,15 +67,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\r'))
-        s.n--;
-    return s;
-}
-
 /* Cuts `word` off the beginning; false, and *s as it was: it does not begin with it. */
 static bool cut(hu_str *s, const char *word)
 {
@@ -166,7 +157,7 @@ static void read_rank(reader *r, hu_str line)
 
     if (!cut(&where, "Rank ") || !cut_number(&where, &rank))
         return;
-    head = trim(cut_before(&where, "-- "));
+    head = hu_str_trim(cut_before(&where, "-- "));
     if (cut(&head, "has ")) {
         if (!read_state(r, head, 1))
             return;
@@ -185,7 +176,7 @@ static void read_process(reader *r, hu_str line)
         return;
     m.host = keep(r, cut_before(&line, " managing GPU"));
     cut(&line, "s");
-    m.gpu = keep(r, trim(line));
+    m.gpu = keep(r, hu_str_trim(line));
     add_member(r, m);
 }
 
@@ -236,7 +227,7 @@ static bool read_group(reader *r, hu_str line)
     int64_t values[5] = {0};
 
     for (int i = 0; i < 5; i++) {
-        line = trim(line);
+        line = hu_str_trim(line);
         if (!cut_number(&line, &values[i]))
             return false;
         if (i == 3 && cut(&line, "-") && !cut_number(&line, &values[i])) /* "4-8" */
@@ -250,7 +241,7 @@ static bool read_group(reader *r, hu_str line)
 
 static void read_line(reader *r, hu_str line)
 {
-    line = trim(line);
+    line = hu_str_trim(line);
     if (r->is_table && line.n && is_digit(line.p[0]) && read_group(r, line))
         return;
     r->is_table = false;

@@ -15,19 +15,10 @@ typedef struct {
     hu_counted *k;                            /* NULL: before the first launch */
 } reader;
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\r' || s.p[s.n - 1] == '\t'))
-        s.n--;
-    return s;
-}
-
 static hu_str part(hu_str line, size_t begin, size_t end)
 {
     end = end < line.n ? end : line.n;
-    return begin < end ? trim((hu_str){line.p + begin, end - begin}) : HU_STR("");
+    return begin < end ? hu_str_trim((hu_str){line.p + begin, end - begin}) : HU_STR("");
 }
 
 /* "name(int, float *) (16, 16, 1)x(512, 1, 1), Context 1, Stream 7, Device 0, CC 8.6" */
@@ -46,9 +37,9 @@ static bool read_launch(hu_str line, hu_counted *k)
     if (!rest || grid == line.p || !hu_ncu_triple((hu_str){grid, (size_t)(sizes - grid)}, k->grid) ||
         !hu_ncu_triple((hu_str){sizes + 2, (size_t)(rest - sizes) - 2}, k->block))
         return false;
-    k->name = trim((hu_str){line.p, (size_t)(grid - line.p)});
+    k->name = hu_str_trim((hu_str){line.p, (size_t)(grid - line.p)});
     if ((rest = memmem(rest, (size_t)(line.p + line.n - rest), ", CC ", 5)))
-        k->cc = trim((hu_str){rest + 5, (size_t)(line.p + line.n - rest) - 5});
+        k->cc = hu_str_trim((hu_str){rest + 5, (size_t)(line.p + line.n - rest) - 5});
     return k->name.n > 0;
 }
 
@@ -76,7 +67,7 @@ static bool read_rule(reader *r, hu_str line)
 
 static void read_line(reader *r, hu_str raw)
 {
-    const hu_str line = trim(raw), section = HU_STR("Section: ");
+    const hu_str line = hu_str_trim(raw), section = HU_STR("Section: ");
 
     if (hu_str_starts(line, section)) {
         r->title = (hu_str){line.p + section.n, line.n - section.n};
@@ -108,7 +99,7 @@ int hu_ncu_read_text(hu_str file, const hu_input *in, hu_arena *arena, hu_counte
 
         if (line.n && line.p[line.n - 1] == '\r')
             line.n--;
-        if (hu_str_has(line, HU_STR(", Context ")) && read_launch(trim(line), &seen)) {
+        if (hu_str_has(line, HU_STR(", Context ")) && read_launch(hu_str_trim(line), &seen)) {
             if (!(r.k = hu_ncu_add(out, arena, hu_input_limits(in), err)))
                 return err->code;
             r.k->name = seen.name;

@@ -71,15 +71,6 @@ typedef struct {
     bool         has_memory, is_full;
 } reader;
 
-static hu_str trimmed(hu_str s)
-{
-    while (s.n && isspace((unsigned char)s.p[0]))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && isspace((unsigned char)s.p[s.n - 1]))
-        s.n--;
-    return s;
-}
-
 /* The next field of a line without quotes, as nvidia-smi writes them; *at is behind it. */
 static bool next_field(hu_str line, size_t *at, hu_str *field)
 {
@@ -88,7 +79,7 @@ static bool next_field(hu_str line, size_t *at, hu_str *field)
     if (*at > line.n)
         return false;
     comma = memchr(line.p + *at, ',', line.n - *at);
-    *field = trimmed((hu_str){line.p + *at, (comma ? (size_t)(comma - line.p) : line.n) - *at});
+    *field = hu_str_trim((hu_str){line.p + *at, (comma ? (size_t)(comma - line.p) : line.n) - *at});
     *at = comma ? (size_t)(comma - line.p) + 1 : line.n + 1;
     return true;
 }
@@ -99,7 +90,7 @@ static uint8_t find_column(hu_str heading)
     const char *unit = heading.n ? memchr(heading.p, '[', heading.n) : NULL;
 
     if (unit)
-        heading = trimmed((hu_str){heading.p, (size_t)(unit - heading.p)});
+        heading = hu_str_trim((hu_str){heading.p, (size_t)(unit - heading.p)});
     for (size_t i = 0; i < HU_COUNT(known); i++)
         if (hu_str_equal(heading, hu_str_of(known[i].name)))
             return (uint8_t)(i + 1);
@@ -360,8 +351,9 @@ int hu_node_csv_read(hu_node_log *log, hu_input *in, hu_error *err)
             if (!newline && !span.is_last)
                 break;
             /* nvidia-smi prints its heading again where it was started again; a last line may be cut */
-            if (trimmed(line).n && !(r.n_columns ? read_row(&r, line) || read_heading(&r, line) : read_heading(&r, line)) &&
-                newline && log->bad_lines++ == 0)
+            if (hu_str_trim(line).n &&
+                !(r.n_columns ? read_row(&r, line) || read_heading(&r, line) : read_heading(&r, line)) && newline &&
+                log->bad_lines++ == 0)
                 log->bad_offset = (int64_t)(span.offset + (uint64_t)(at - span.p));
             at = newline ? newline + 1 : end;
         }

@@ -5,9 +5,6 @@
  */
 #include "ingest/nsight.h"
 
-#include <stdio.h>
-#include <sys/stat.h>
-
 #include "ingest/format.h"
 #include "ingest/parts.h"
 
@@ -124,23 +121,7 @@ static int read_all(sqlite3 *db, hu_input *in, hu_builder *b, hu_error *err)
 
 static int import(hu_input *in, hu_builder *b, hu_error *err)
 {
-    const char *path = hu_input_path(in);
-    hu_arena   *arena = hu_arena_new();
-    hu_str      bytes = HU_STR("");
-    struct stat st;
-    int         rc = !arena ? hu_fail_memory(err) : path ? 0 : hu_input_read_whole(in, arena, &bytes, err);
-    sqlite3    *db = rc == 0 ? nsight_open(path, bytes, err) : NULL;
-
-    rc = db ? read_all(db, in, b, err) : err->code;
-    if (path && stat(path, &st) == 0)
-        bytes.n = (size_t)st.st_size;
-    hu_builder_info(b)->bytes = (int64_t)bytes.n;
-    if (rc < 0 && !err->file[0])
-        snprintf(err->file, sizeof err->file, "%s", hu_input_name(in));
-    if (db)
-        sqlite3_close(db);
-    hu_arena_free(arena);
-    return rc;
+    return nsight_import(in, b, read_all, err);
 }
 
 const hu_format hu_format_nsight = {

@@ -10,6 +10,7 @@
 #include "base/late/sqlite.h"
 
 #include "base/arena.h"
+#include "base/input.h"
 #include "base/map.h"
 #include "trace/builder.h"
 
@@ -65,6 +66,10 @@ hu_str nsight_find(nsight_reader *r, const char *table, const char *key, const c
 
 /* Opens a database that nobody writes to; the caller closes it.  NULL on failure. */
 sqlite3 *nsight_open(const char *path, hu_str bytes, hu_error *err);
+
+/* The import of a format that is a database: opened where it lies, or in memory where it came by a pipe or compressed. */
+typedef int nsight_read_all(sqlite3 *db, hu_input *in, hu_builder *b, hu_error *err);
+int         nsight_import(hu_input *in, hu_builder *b, nsight_read_all *read_all, hu_error *err);
 
 /* Global ids of threads and processes: hardware, virtual machine, process, thread. */
 static inline int64_t nsight_pid(int64_t global)

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "ingest/nsight.h"
 
@@ -214,4 +215,25 @@ hu_str nsight_find(nsight_reader *r, const char *table, const char *key, const c
         if (hu_str_equal(nsight_text(&rows, 0), hu_str_of(value)))
             found = hu_arena_copy(r->arena, nsight_text(&rows, 1));
     return found.p ? found : HU_STR("");
+}
+
+int nsight_import(hu_input *in, hu_builder *b, nsight_read_all *read_all, hu_error *err)
+{
+    const char *path = hu_input_path(in);
+    hu_arena   *arena = hu_arena_new();
+    hu_str      bytes = HU_STR("");
+    struct stat st;
+    int         rc = !arena ? hu_fail_memory(err) : path ? 0 : hu_input_read_whole(in, arena, &bytes, err);
+    sqlite3    *db = rc == 0 ? nsight_open(path, bytes, err) : NULL;
+
+    rc = db ? read_all(db, in, b, err) : err->code;
+    if (path && stat(path, &st) == 0)
+        bytes.n = (size_t)st.st_size;
+    hu_builder_info(b)->bytes = (int64_t)bytes.n;
+    if (rc < 0 && !err->file[0])
+        snprintf(err->file, sizeof err->file, "%s", hu_input_name(in));
+    if (db)
+        sqlite3_close(db);
+    hu_arena_free(arena);
+    return rc;
 }

@@ -171,21 +171,10 @@ static void read_graph(const nsight_rows *rows, int node, int graph, uint32_t *g
         *graph_id = 1;
 }
 
-static const hu_device *device_of(const nsight_reader *r, int64_t id)
-{
-    size_t           n;
-    const hu_device *devices = hu_builder_devices(r->b, &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (devices[i].id == id)
-            return &devices[i];
-    return NULL;
-}
-
 /* As Kineto computes them: blocks of the grid, and their warps, over the multiprocessors of the device. */
 static void spread(const nsight_reader *r, int64_t device, hu_kernel_detail *d)
 {
-    const hu_device *at = device_of(r, device);
+    const hu_device *at = hu_builder_device_of(r->b, device);
     const double     blocks = (double)d->grid[0] * d->grid[1] * d->grid[2];
     const double     threads = (double)d->block[0] * d->block[1] * d->block[2];
 

@@ -19,15 +19,6 @@ typedef struct {
     size_t n;
 } cells;
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r'))
-        s.n--;
-    return s;
-}
-
 hu_str hu_nsys_line_take(hu_str *text)
 {
     const char  *end = text->n ? memchr(text->p, '\n', text->n) : NULL;
@@ -94,7 +85,7 @@ static hu_nsys_column column_of(hu_str heading)
           {"Range", HU_NSYS_COLUMN_NAME},       {"Style", HU_NSYS_COLUMN_GROUP},     {"Category", HU_NSYS_COLUMN_GROUP},
       };
     const char  *open = heading.n ? memchr(heading.p, '(', heading.n) : NULL;
-    const hu_str bare = trim((hu_str){heading.p, open ? (size_t)(open - heading.p) : heading.n});
+    const hu_str bare = hu_str_trim((hu_str){heading.p, open ? (size_t)(open - heading.p) : heading.n});
 
     for (size_t i = 0; i < HU_COUNT(whole); i++)
         if (hu_str_equal(heading, hu_str_of(whole[i].word)))
@@ -117,7 +108,7 @@ static bool add_cell(cells *c, hu_str text)
 /* By two blanks or more, which headings do not have inside. */
 static bool split_blanks(hu_str line, cells *c)
 {
-    for (line = trim(line); line.n; line = trim(line)) {
+    for (line = hu_str_trim(line); line.n; line = hu_str_trim(line)) {
         const char *gap = memmem(line.p, line.n, "  ", 2);
         hu_str      text = {line.p, gap ? (size_t)(gap - line.p) : line.n};
 
@@ -143,7 +134,7 @@ static hu_str take_until(hu_str *s, char mark)
 static bool split_marks(hu_str line, char mark, cells *c)
 {
     while (line.n) {
-        hu_str text = trim(take_until(&line, mark));
+        hu_str text = hu_str_trim(take_until(&line, mark));
 
         if (text.n >= 2 && text.p[0] == '"' && text.p[text.n - 1] == '"')
             text = (hu_str){text.p + 1, text.n - 2};
@@ -192,7 +183,7 @@ static bool may_be_heading(hu_str line)
 
 static bool split_heading(hu_str line, hu_str below, hu_nsys_heading *h, cells *c)
 {
-    const hu_str words = trim(line);
+    const hu_str words = hu_str_trim(line);
 
     if (words.p[0] == '|' && words.p[words.n - 1] == '|') {
         h->form = HU_NSYS_BARS;
@@ -255,7 +246,7 @@ static bool read_number(hu_str text, double *out)
     size_t n = 0, digits = 0;
     bool   is_grouped = false, has_point = false;
 
-    text = trim(text);
+    text = hu_str_trim(text);
     if (text.n && text.p[text.n - 1] == '%')
         text.n--;
     for (size_t i = 0; i < text.n; i++) {
@@ -362,9 +353,9 @@ static bool is_text(hu_nsys_column column)
 /* Numbers have no blanks; what follows them begins where its dashes do, or is all that is left. */
 static bool split_columns(const hu_nsys_heading *h, hu_str line, cells *c)
 {
-    hu_str rest = trim(line);
+    hu_str rest = hu_str_trim(line);
 
-    for (; c->n < h->n && !is_text(h->columns[c->n]); rest = trim(rest))
+    for (; c->n < h->n && !is_text(h->columns[c->n]); rest = hu_str_trim(rest))
         c->at[c->n++] = take_until(&rest, ' ');
     if (c->n + 1 == h->n)
         return add_cell(c, rest);
@@ -372,7 +363,7 @@ static bool split_columns(const hu_nsys_heading *h, hu_str line, cells *c)
         const size_t from = byte_of(line, h->begin[c->n]);
         const size_t to = c->n + 1 < h->n ? byte_of(line, h->begin[c->n + 1]) : line.n;
 
-        c->at[c->n++] = trim((hu_str){line.p + from, to - from});
+        c->at[c->n++] = hu_str_trim((hu_str){line.p + from, to - from});
     }
     return true;
 }
@@ -380,14 +371,14 @@ static bool split_columns(const hu_nsys_heading *h, hu_str line, cells *c)
 /* The last cell has what is left: names may have bars in them. */
 static bool split_bars(const hu_nsys_heading *h, hu_str line, cells *c)
 {
-    hu_str rest = trim(line);
+    hu_str rest = hu_str_trim(line);
 
     if (rest.n < 2 || rest.p[0] != '|' || rest.p[rest.n - 1] != '|')
         return false;
     rest = (hu_str){rest.p + 1, rest.n - 2};
     while (c->n + 1 < h->n)
-        c->at[c->n++] = trim(take_until(&rest, '|'));
-    return add_cell(c, trim(rest));
+        c->at[c->n++] = hu_str_trim(take_until(&rest, '|'));
+    return add_cell(c, hu_str_trim(rest));
 }
 
 static hu_nsys_taken take_cells(const hu_nsys_heading *h, hu_str *text, hu_arena *arena, cells *c)
@@ -399,8 +390,8 @@ static hu_nsys_taken take_cells(const hu_nsys_heading *h, hu_str *text, hu_arena
     do {
         before = *text;
         line = hu_nsys_line_take(text);
-    } while (h->form == HU_NSYS_BARS && hu_str_starts(trim(line), HU_STR("+-")));
-    if (trim(line).n && (h->form == HU_NSYS_BARS ? split_bars(h, line, c) : split_columns(h, line, c)))
+    } while (h->form == HU_NSYS_BARS && hu_str_starts(hu_str_trim(line), HU_STR("+-")));
+    if (hu_str_trim(line).n && (h->form == HU_NSYS_BARS ? split_bars(h, line, c) : split_columns(h, line, c)))
         return HU_NSYS_ROW;
     *text = before;
     return HU_NSYS_NO_ROW;
@@ -423,9 +414,9 @@ hu_nsys_taken hu_nsys_row_take(const hu_nsys_heading *heading, hu_str *text, hu_
     *out = (hu_nsys_row){.name = HU_STR(""), .group = HU_STR("")};
     for (size_t i = 0; taken == HU_NSYS_ROW && i < c.n; i++) {
         if (heading->columns[i] == HU_NSYS_COLUMN_NAME)
-            out->name = trim(c.at[i]);
+            out->name = hu_str_trim(c.at[i]);
         else if (heading->columns[i] == HU_NSYS_COLUMN_GROUP)
-            out->group = trim(c.at[i]);
+            out->group = hu_str_trim(c.at[i]);
         else if (heading->columns[i] != HU_NSYS_COLUMN_OTHER && !read_number(c.at[i], &values[heading->columns[i]]))
             n_empty++;
     }

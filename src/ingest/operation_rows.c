@@ -87,17 +87,6 @@ static bool next_field(hu_str *rest, char separator, hu_str *field, bool *more, 
     return true;
 }
 
-static hu_str trimmed(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ')) {
-        s.p++;
-        s.n--;
-    }
-    while (s.n && s.p[s.n - 1] == ' ')
-        s.n--;
-    return s;
-}
-
 static bool is_absent(hu_str s)
 {
     return s.n == 0 || hu_str_equal(s, HU_STR("nan")) || hu_str_equal(s, HU_STR("NaN")) || hu_str_equal(s, HU_STR("<NA>")) ||
@@ -130,7 +119,7 @@ static int read_header(reader *r, hu_str line)
         line = (hu_str){line.p + 3, line.n - 3};
     r->separator = line.n && memchr(line.p, '\t', line.n) ? '\t' : ',';
     while (next_field(&line, r->separator, &field, &more, &open)) {
-        field = trimmed(field);
+        field = hu_str_trim(field);
         if (r->n_columns == MOST_COLUMNS)
             return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), 0,
                            "line 1: more than %d columns; drop those that are not about operations", MOST_COLUMNS);
@@ -265,7 +254,7 @@ static int read_row(reader *r, hu_str line)
     for (; next_field(&line, r->separator, &field, &more, &open); n++) {
         if (n == r->n_columns)
             return wrong(r, "more fields than the first line names:", whole, "quote fields that contain a separator");
-        if ((rc = read_column(r, r->columns[n], trimmed(field), &op, &end_ns)) < 0)
+        if ((rc = read_column(r, r->columns[n], hu_str_trim(field), &op, &end_ns)) < 0)
             return rc;
     }
     if (open)

@@ -90,17 +90,6 @@ int64_t rocm_memory_of(hu_str banks)
     return sum;
 }
 
-static const hu_device *device_at(const rocm_reader *r, int64_t id)
-{
-    size_t           n;
-    const hu_device *devices = hu_builder_devices(r->b, &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (devices[i].id == id)
-            return &devices[i];
-    return NULL;
-}
-
 static void describe_device(rocm_reader *r, const rocm_agent *agent)
 {
     hu_device d = {.id = agent->number,
@@ -128,7 +117,7 @@ void rocm_add_agent(rocm_reader *r, const rocm_agent *agent)
         return;
     }
     *place = (uint32_t)agent->number;
-    if (!device_at(r, agent->number))
+    if (!hu_builder_device_of(r->b, agent->number))
         describe_device(r, agent);
 }
 
@@ -160,7 +149,7 @@ static uint32_t size_of(int64_t v)
 
 static void shape(const rocm_reader *r, const rocm_kernel *k, hu_kernel_detail *d)
 {
-    const hu_device *at = device_at(r, k->device);
+    const hu_device *at = hu_builder_device_of(r->b, k->device);
     double           groups = 1, items = 1;
 
     for (int i = 0; i < 3; i++) {

@@ -67,15 +67,6 @@ static const struct {
     {"productname", ROCPROF_PRODUCT},
 };
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r'))
-        s.n--;
-    return s;
-}
-
 static rocprof_column column_of(hu_str heading)
 {
     char   plain[32];
@@ -128,11 +119,11 @@ bool rocprof_heading_take(hu_str *text, rocprof_heading *out)
         return false;
     while (n < ROCPROF_MOST_CELLS) {
         const char    *comma = line.n ? memchr(line.p, ',', line.n) : NULL;
-        hu_str         cell = trim((hu_str){line.p, comma ? (size_t)(comma - line.p) : line.n});
+        hu_str         cell = hu_str_trim((hu_str){line.p, comma ? (size_t)(comma - line.p) : line.n});
         rocprof_column column;
 
         if (cell.n >= 2 && cell.p[0] == '"' && cell.p[cell.n - 1] == '"')
-            cell = trim((hu_str){cell.p + 1, cell.n - 2});
+            cell = hu_str_trim((hu_str){cell.p + 1, cell.n - 2});
         column = column_of(cell);
         if (column != ROCPROF_OTHER && out->place[column] < 0)
             out->place[column] = (int16_t)n;
@@ -187,7 +178,7 @@ static hu_str take_plain(hu_str *text)
         n++;
     cell = (hu_str){text->p, n};
     *text = (hu_str){text->p + n, text->n - n};
-    return trim(cell);
+    return hu_str_trim(cell);
 }
 
 rocprof_taken rocprof_row_take(hu_str *text, hu_arena *arena, rocprof_cells *out)

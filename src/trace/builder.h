@@ -175,4 +175,7 @@ size_t hu_builder_step_count(const hu_builder *b);
 
 const hu_device *hu_builder_devices(const hu_builder *b, size_t *n);
 
+/* The device of that number; NULL: none was added. */
+const hu_device *hu_builder_device_of(const hu_builder *b, int64_t id);
+
 #endif

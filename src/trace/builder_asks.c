@@ -105,3 +105,11 @@ const hu_device *hu_builder_devices(const hu_builder *b, size_t *n)
     *n = b->trace->devices.n;
     return b->trace->devices.at;
 }
+
+const hu_device *hu_builder_device_of(const hu_builder *b, int64_t id)
+{
+    for (size_t i = 0; i < b->trace->devices.n; i++)
+        if (b->trace->devices.at[i].id == id)
+            return &b->trace->devices.at[i];
+    return NULL;
+}

@@ -36,15 +36,6 @@ static hu_str next(hu_str *rest, char end)
     return one;
 }
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = (hu_str){s.p + 1, s.n - 1};
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r'))
-        s.n--;
-    return s;
-}
-
 /* What a job's id may look like: "123", "123_4", "123.0", PBS's "123.server". */
 static bool is_id(hu_str s)
 {
@@ -121,7 +112,7 @@ static void take_by_gpu(const reading *r, const char *file, hu_str text, int64_t
     if (!name_of(hu_str_of(file), &gpu))
         return;
     while (text.n) {
-        const hu_str   id = trim(next(&text, '\n'));
+        const hu_str   id = hu_str_trim(next(&text, '\n'));
         const hu_owner o = owner_of(r, id);
         char           name[ID_MOST + 8];
 
@@ -169,14 +160,14 @@ static void take_job(const reading *r, hu_str id, hu_str text, int64_t written_s
     while (gpus.n) {
         hu_gpu_name gpu;
 
-        if (name_of(trim(next(&gpus, ',')), &gpu))
+        if (name_of(hu_str_trim(next(&gpus, ',')), &gpu))
             hu_allocations_add(&r->f->list, &gpu, &o);
     }
     while (minors.n) {
         hu_gpu_name gpu = {.by = HU_GPU_BY_MINOR, .gi = -1};
         uint64_t    number;
 
-        if (hu_parse_u64(trim(next(&minors, ',')), &number) && number < HU_BOARD_GPUS) {
+        if (hu_parse_u64(hu_str_trim(next(&minors, ',')), &number) && number < HU_BOARD_GPUS) {
             gpu.number = (int32_t)number;
             hu_allocations_add(&r->f->list, &gpu, &o);
         }

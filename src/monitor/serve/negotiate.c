@@ -8,15 +8,6 @@
 
 enum { FULL_WEIGHT = 1000 };
 
-static hu_str trim(hu_str s)
-{
-    while (s.n && (*s.p == ' ' || *s.p == '\t'))
-        s.p++, s.n--;
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
-        s.n--;
-    return s;
-}
-
 /* Takes what stands before the next `mark` off the front of *s; false at the end. */
 static bool next(hu_str *s, char mark, hu_str *out)
 {
@@ -24,7 +15,7 @@ static bool next(hu_str *s, char mark, hu_str *out)
 
     if (!s->p)
         return false;
-    *out = trim((hu_str){s->p, end ? (size_t)(end - s->p) : s->n});
+    *out = hu_str_trim((hu_str){s->p, end ? (size_t)(end - s->p) : s->n});
     *s = end ? (hu_str){end + 1, s->n - (size_t)(end + 1 - s->p)} : (hu_str){NULL, 0};
     return true;
 }
@@ -41,7 +32,7 @@ static bool is_parameter(hu_str s, const char *name, hu_str *value)
 
     if (s.n <= n || strncasecmp(s.p, name, n) != 0 || s.p[n] != '=')
         return false;
-    *value = trim((hu_str){s.p + n + 1, s.n - n - 1});
+    *value = hu_str_trim((hu_str){s.p + n + 1, s.n - n - 1});
     if (value->n >= 2 && value->p[0] == '"' && value->p[value->n - 1] == '"')
         *value = (hu_str){value->p + 1, value->n - 2};
     return true;
