@@ -91,6 +91,7 @@ def main() -> int:
     arguments.add_argument("--title", default="whole program")
     arguments.add_argument("suites", nargs="*", metavar="SUITE", help="test_cli, test_run ... (default: all)")
     options = arguments.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background job ignores it, and so would programs that are interrupted here
     suites = options.suites or sorted(path.stem for path in FOLDER.glob("test_*.py"))
     together = sorted((s for s in suites if s not in ALONE + WAITING), key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST))
     with ThreadPoolExecutor(max(options.jobs, 1)) as pool, ThreadPoolExecutor(1) as lane:

@@ -2,6 +2,7 @@
 """The run is the process's life: what `holdup run` says of programs that make no call, are static, are killed, or have children and threads."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -152,7 +153,11 @@ class Others(Case):
                               env=environment(), start_new_session=True) as run:
             time.sleep(1.5)
             run.send_signal(signal.SIGINT)
-            said = run.communicate(timeout=60)[1].decode()
+            try:
+                said = run.communicate(timeout=60)[1].decode()
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)          # the program, too
         self.assertEqual(run.returncode, -signal.SIGINT)        # so that a shell leaves its loop
         self.assertIn("WHERE", said)
         text = self.read("switches")["verdict"]["text"]
