@@ -55,6 +55,11 @@ static int prepare(hu_simulation *s, const hu_ground *ground, const hu_graph_opt
     s->slack_ns = hu_arena_alloc(s->arena, (s->graph.n_ops + 1) * sizeof *s->slack_ns);
     if (!s->pricers || !ends || !s->slack_ns)
         return hu_fail_memory(err);
+    if (!(hu_pricer_step_ns(s->pricer) > 0))
+        return hu_fail(
+            err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "its GPU operations have no launches and the host has no work, so no step can be replayed; record the "
+            "calls that launch them, too");
     rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
     if (rc == 0) /* of that very replay, before there is another one */
         rc = hu_replay_slack(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->scratch, s->slack_ns, err);
