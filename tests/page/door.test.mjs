@@ -107,8 +107,8 @@ test("kernel → operator → source line: two clicks", () =>
 test("peak memory → what holds it: one click", () =>
   withPage(job, {}, async (tab) => {
     await tab.locator(".tile", { hasText: "peak memory" }).locator("a").click();
+    await tab.waitForFunction(() => document.activeElement.classList.contains("marked-box"));
     assert.ok(await inSight(tab, "#memory .marked-box"));
-    assert.ok(await tab.evaluate(() => document.activeElement.classList.contains("marked-box")));
   }));
 
 test("everything on the first screen is a link that leads somewhere, and marks it", () =>

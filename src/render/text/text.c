@@ -26,25 +26,7 @@ void hu_text_heading(hu_text_page *p, const char *title)
 /* Words of a paragraph within the width; the cursor stands at `indent` already. */
 void hu_text_hanging(hu_text_page *p, const char *text, size_t indent)
 {
-    size_t column = indent;
-
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        size_t width = hu_units_width((hu_str){text, n});
-
-        if (column > indent && column + 1 + width > p->r->width) {
-            hu_out_text(p->out, "\n");
-            hu_text_spaces(p, indent);
-            column = indent;
-        } else if (column > indent) {
-            hu_out_text(p->out, " ");
-            column++;
-        }
-        hu_units_clip(p->out, (hu_str){text, n}, p->r->width);
-        column += width;
-        text += n;
-        text += strspn(text, " ");
-    }
+    hu_units_wrap(p->out, hu_str_of(text), indent, indent, p->r->width);
     hu_out_text(p->out, "\n");
 }
 
