@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan test-abi test-torch test-nsys test-firefox lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-msan test-tsan test-abi test-torch test-nsys test-firefox lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
@@ -14,7 +14,7 @@ help:
 	@echo 'make build     the program, at build/holdup'
 	@echo 'make demo      build, and explain a training run that comes with the project (2 minutes on a fresh machine)'
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
-	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
+	@echo 'make test-rest   the whole program again under ASan and UBSan; make test-msan, make test-tsan: unit tests, what has threads'
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
 	@echo 'make test-nsys  the two tools around one another, with Nsight Systems 2022.4.2 of Debian, fetched into ~/.cache/holdup/nsys (175 MB)'
@@ -65,6 +65,10 @@ test:
 test-rest:
 	@scripts/setup --quiet test
 	@scripts/test rest
+
+test-msan:
+	@scripts/setup --quiet test
+	@scripts/test msan
 
 test-tsan:
 	@scripts/setup --quiet test

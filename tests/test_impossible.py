@@ -66,7 +66,7 @@ def candidates() -> list[Path]:
     """All files that could be traces, the small ones first; under sanitizers the small ones alone."""
     own = [*OWN, *sorted((ROOT / "tests/data").rglob("*.json.gz"))]
     everything = sorted([*own, *real()], key=lambda p: p.stat().st_size)
-    return [p for p in everything if p.stat().st_size < 60_000] if SANITIZED else everything
+    return [p for p in everything if p.stat().st_size < 20_000] if SANITIZED else everything
 
 
 def directories() -> list[Path]:
