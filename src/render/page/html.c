@@ -209,7 +209,7 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
 
     hu_out_printf(p->out, "<section id=\"%s\" class=\"view\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n",
                   s->id, s->id, s->id, s->title);
-    if (strcmp(s->id, "timeline") != 0) /* its address and its tracks say it */
+    if (strcmp(s->id, "timeline") != 0 && strcmp(s->id, "compare") != 0) /* these say it themselves */
         hu_page_scope(p, is_of_job(s) ? HU_PAGE_OF_JOB : HU_PAGE_OF_RANK);
     rc = write_tables(p, s, err);
     if (strcmp(s->id, "ranks") == 0) {
