@@ -6,7 +6,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-msan test-tsan test-abi test-torch test-nsys test-firefox lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-msan test-tsan test-abi test-torch test-nsys test-firefox \
+        lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
