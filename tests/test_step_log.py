@@ -159,6 +159,7 @@ class Steps(Case):
         """One step, whose time is the slowest rank's."""
         told = self.of("".join(f"node{r}: {megatron(i, 1000 + 10 * r)}" for i in range(1, 21) for r in range(8)))
         self.assertEqual((told["step"]["count"], told["step"]["median_ns"], told["step"]["restarts"]), (20, 1_070_000_000, 0))
+        self.assertEqual(told["step"]["lines_of_other_ranks"], 20 * 7)
 
     def test_a_loader_that_is_slow(self) -> None:
         text = "".join(f"Epoch: [0]  [{i:4}/1251]  eta: 0:45:12  lr: 0.1  loss: 6.9 (6.9)  time: {0.5:.4f}  data: {0.2:.4f}  max mem: 1234\n" for i in range(0, 1250, 10))
@@ -180,9 +181,9 @@ class Steps(Case):
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))
 
     def test_pattern(self) -> None:
-        text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} units\n" for i in range(1, 50))
-        told = self.of(text, "--pattern", r"^\[([0-9]+)\].* in ([0-9]+) (units)")
-        self.assertEqual((told["step"]["count"], told["step"]["max_ns"]), (49, 26_000_000 // 1000))       # "u…": microseconds
+        text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} us\n" for i in range(1, 50))
+        told = self.of(text, "--pattern", r"^\[([0-9]+)\].* in ([0-9]+) (us)")
+        self.assertEqual((told["step"]["count"], told["step"]["max_ns"]), (49, 26_000))
         for pattern, why in (("([0-9]+)", "two groups"), ("([0-9]+", "--pattern: "), (r"nothing ([0-9]+) ([0-9]+)", "no line fits")):
             status, _, err = run("report", self.folder / "train.log", "--pattern", pattern)
             self.assertIn(why, err)

@@ -288,6 +288,8 @@ static bool is_known(hu_str head)
         i++;
     if (i + 1 < head.n && ((head.p[i] == '[' && isalnum((unsigned char)head.p[i + 1])) || memcmp(head.p + i, "{'", 2) == 0))
         return false;
+    if (i + 1 < head.n && head.p[i] == '{' && strchr("\"\n\r ", head.p[i + 1])) /* JSON: no need to ask each format */
+        return true;
     return hu_format_find(head) != NULL;
 }
 

@@ -29,6 +29,7 @@ static void write_step(hu_json_out *j, const hu_log_report *r)
     write_stats(j, &a->step);
     hu_json_int(j, "steps", a->n_steps);
     hu_json_int(j, "steps_per_line", a->covers);
+    hu_json_int(j, "lines_of_other_ranks", (int64_t)r->log->n_twins);
     hu_json_bool(j, "is_sum_of_parts", r->log->is_from_parts);
     hu_json_ns(j, "total_ns", a->total_ns);
     hu_json_ns(j, "warmup_ns", a->has_warmup ? (double)a->warmup_ns : NAN);

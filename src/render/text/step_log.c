@@ -50,6 +50,8 @@ static void write_step(const hu_log_report *r, hu_out *out)
         snprintf(line, sizeof line, "each line is the mean of %s steps", hu_say_count(a->covers).t);
         write_wrapped(r, out, "", line);
     }
+    if (r->log->n_twins)
+        write_wrapped(r, out, "", "several ranks print a step: the slowest counts");
     if (a->has_warmup) {
         snprintf(line, sizeof line, "the first line (%s) is taken for warm-up and left out",
                  hu_say_time((double)a->warmup_ns).t);
