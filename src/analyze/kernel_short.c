@@ -91,9 +91,15 @@ static const char *const empty_words[] = {"kernel", "cuda", "impl", "cunn", "nat
                                           "cukernel", "bn"};
 /* clang-format on */
 
+/* Of ASCII, whatever the locale: isalnum() asks it anew for each character. */
+static inline bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return is_alnum(c) || c == '_';
 }
 
 /* The next word from byte `*at` on, which is left behind it; empty at the end. */
@@ -799,36 +805,64 @@ static hu_str next_run(hu_str s, size_t *at)
 {
     size_t from;
 
-    while (*at < s.n && !isalnum((unsigned char)s.p[*at]))
+    while (*at < s.n && !is_alnum(s.p[*at]))
         ++*at;
-    for (from = *at; *at < s.n && isalnum((unsigned char)s.p[*at]);)
+    for (from = *at; *at < s.n && is_alnum(s.p[*at]);)
         ++*at;
     return (hu_str){s.p + from, *at - from};
 }
 
 static bool has_run(hu_str s, hu_str run)
 {
-    for (size_t at = 0; at < s.n;)
-        if (hu_str_equal(next_run(s, &at), run))
+    const char *const end = s.p + s.n;
+
+    for (const char *p = s.p; (p = memmem(p, (size_t)(end - p), run.p, run.n)); p++)
+        if ((p == s.p || !is_alnum(p[-1])) && (p + run.n == end || !is_alnum(p[run.n])))
             return true;
     return false;
+}
+
+/* What is compared of a name. */
+static hu_str beginning(hu_str name)
+{
+    enum { MOST_BYTES = 1024 };
+
+    name.n = name.n < MOST_BYTES ? name.n : MOST_BYTES;
+    return name;
+}
+
+/* Where the first run begins that does not lie in what both names begin with, and so in both. */
+static size_t differs_at(hu_str a, hu_str b)
+{
+    size_t n = 0;
+
+    while (n < a.n && n < b.n && a.p[n] == b.p[n])
+        n++;
+    while (n > 0 && is_alnum(a.p[n - 1]))
+        n--;
+    return n;
 }
 
 /* The first short run of an entry that no other of its group has. */
 static hu_str own_run(const entry *group, size_t n, size_t of)
 {
-    enum { LONGEST = 14, MOST_BYTES = 1024, MOST = 12 };
-    hu_str name = group[of].name;
-    size_t first = of > MOST / 2 ? of - MOST / 2 : 0, end = first + MOST < n ? first + MOST : n;
+    enum { LONGEST = 14, MOST = 12 };
+    const hu_str name = beginning(group[of].name);
+    const size_t first = of > MOST / 2 ? of - MOST / 2 : 0, end = first + MOST < n ? first + MOST : n;
+    size_t       at = 0;
 
-    name.n = name.n < MOST_BYTES ? name.n : MOST_BYTES;
-    for (size_t at = 0; at < name.n;) {
+    /* sorted: the names beside it have most of it */
+    for (size_t k = of > 0 ? of - 1 : 1; k <= of + 1 && k < n; k += 2) {
+        const size_t from = differs_at(name, beginning(group[k].name));
+
+        at = from > at ? from : at;
+    }
+    while (at < name.n) {
         const hu_str run = next_run(name, &at);
         bool         is_own = run.n > 0 && run.n <= LONGEST && !hu_str_equal(run, HU_STR("void"));
 
         for (size_t k = first; k < end && is_own; k++)
-            is_own = k == of ||
-                     !has_run((hu_str){group[k].name.p, group[k].name.n < MOST_BYTES ? group[k].name.n : MOST_BYTES}, run);
+            is_own = k == of || !has_run(beginning(group[k].name), run);
         if (is_own)
             return run;
     }
