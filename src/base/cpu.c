@@ -8,7 +8,7 @@
 static const char *const names[] = {
     [HU_CPU_SCALAR] = "scalar", [HU_CPU_NEON] = "neon", [HU_CPU_AVX2] = "avx2", [HU_CPU_AVX512] = "avx512"};
 
-static hu_cpu best(void)
+hu_cpu hu_cpu_best(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -24,15 +24,16 @@ static hu_cpu best(void)
 #endif
 }
 
-hu_cpu hu_cpu_detect(void)
+hu_cpu hu_cpu_chosen(void)
 {
     const char  *asked = getenv("HOLDUP_CPU");
-    const hu_cpu have = best();
+    const hu_cpu have = hu_cpu_best();
 
-    for (hu_cpu cpu = HU_CPU_SCALAR; asked && cpu < have; cpu++)
+    for (hu_cpu cpu = HU_CPU_SCALAR; asked && cpu <= have; cpu++)
         if (strcmp(asked, names[cpu]) == 0 && (cpu != HU_CPU_NEON || have == HU_CPU_NEON))
             return cpu;
-    return have;
+    /* Events are short: 64 bytes at once took 0 to 16 % longer than 32, on an EPYC and on an Emerald Rapids. */
+    return have == HU_CPU_AVX512 ? HU_CPU_AVX2 : have;
 }
 
 const char *hu_cpu_name(hu_cpu cpu)

@@ -5,8 +5,11 @@
 
 typedef enum { HU_CPU_SCALAR, HU_CPU_NEON, HU_CPU_AVX2, HU_CPU_AVX512, HU_CPU_COUNT } hu_cpu;
 
-/* The best that this machine has and this build contains; HOLDUP_CPU=scalar|neon|avx2|avx512 lowers it, never raises it. */
-hu_cpu hu_cpu_detect(void);
+/* The widest that this machine has and this build contains. */
+hu_cpu hu_cpu_best(void);
+
+/* What scans: the fastest by measurement, or HOLDUP_CPU=scalar|neon|avx2|avx512 where the machine has that. */
+hu_cpu hu_cpu_chosen(void);
 
 const char *hu_cpu_name(hu_cpu cpu);
 

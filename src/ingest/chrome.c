@@ -406,7 +406,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
     d->r.b = b;
     d->r.arena = arena;
     d->err = err;
-    d->scan = chrome_scan_for(hu_cpu_detect());
+    d->scan = chrome_scan_for(hu_cpu_chosen());
     chrome_scanner_init(&d->r.scanner, hu_input_limits(in)->nesting);
     d->pieces = chrome_pieces_new(&d->r, d->scan);
     rc = hu_input_next(in, 0, &d->span, err);

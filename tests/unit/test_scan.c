@@ -27,7 +27,7 @@ static const char *const sample =
 static void all_variants_see_the_same_event(void **state)
 {
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         const char *after;
 
         chrome_scanner_init(&scanner, 64);
@@ -55,7 +55,7 @@ static void all_variants_see_the_same_event(void **state)
 static void every_spelling_is_found_by_every_variant(void **state)
 {
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         for (size_t i = 0; i < chrome_key_count; i++) {
             const chrome_key *k = &chrome_keys[i];
             char              text[128];
@@ -77,7 +77,7 @@ static void every_spelling_is_found_by_every_variant(void **state)
 static void a_prefix_asks_for_more_and_stays_inside(void **state)
 {
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         chrome_scanner_init(&scanner, 64);
         for (size_t n = 1; n < strlen(sample); n++) {
             const char *after;
@@ -93,7 +93,7 @@ static void a_prefix_asks_for_more_and_stays_inside(void **state)
 static void numbers_of_every_length_are_exact(void **state)
 {
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         int64_t value = 0;
 
         chrome_scanner_init(&scanner, 64);
@@ -128,7 +128,7 @@ static void times_beyond_the_end_are_no_times(void **state)
                  {"-9300000000000000.25", false, 0}};
 
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         chrome_scanner_init(&scanner, 64);
         for (size_t i = 0; i < HU_COUNT(cases); i++) {
             char        text[128];
@@ -156,7 +156,7 @@ static void what_is_no_event_says_where(void **state)
                 {"{\"a\":}", 5}};
 
     (void)state;
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         chrome_scanner_init(&scanner, 64);
         for (size_t i = 0; i < HU_COUNT(rows); i++) {
             const char *after;

@@ -74,7 +74,7 @@ static int64_t scan_all(const char *text, size_t n)
 
     memcpy(copy, text, n);
     memset(copy + n, 0, HU_INPUT_PAD);
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++) {
         const char *after;
 
         scanners[cpu].stop = NULL;
@@ -150,10 +150,10 @@ static void nesting_is_limited_alike(void **state)
     start_all(3);
     assert_int_equal(scan_all("{\"a\":[[[1]]]}", 13), 13);
     assert_int_equal(scan_all("{\"a\":[[[[1]]]]}", 15), -1);
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++)
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++)
         assert_true(seen[cpu].too_deep);
     assert_int_equal(scan_all("{\"a\":[[[[1]]]", 13), -1); /* cut: more text decides */
-    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++)
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_best(); cpu++)
         assert_false(seen[cpu].too_deep);
 }
 
