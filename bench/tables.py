@@ -16,6 +16,7 @@ from typing import Sequence
 
 from contenders import cpu_flags
 from inputs import Trace
+from limits import limits
 from measuring import Result
 from database import STATEMENT
 from promises import BESIDE_STRINGS, BESIDE_TINY, SLACK_MB, TINY_SLACK_MB, Promise
@@ -96,6 +97,13 @@ def promises_text(promises: list[Promise], inputs: list[str]) -> str:
             gaps.setdefault(p.why_not or "a contender is missing or failed", []).append(p.what)
     reasons = "; ".join(f"{' / '.join(what)} ({why})" for why, what in gaps.items())
     return "\n\n".join([table(heads, rows), fold(order), *([fold(f"Not measured: {reasons}.")] if reasons else [])])
+
+
+def limits_text(m: Measured) -> str:
+    rows = [[limit.what, limit.free, limit.reached] for limit in limits(m)]
+    return "\n\n".join([table(["", "takes no time", "then"], rows), fold(
+        "Worked out from rows of this run: what a promise would come to if a part of the work were free. Where that misses the promise too, "
+        "that part is not what must get faster.")]) if rows else "Not measured."
 
 
 # Looked up by hand: which pages of each map of the arenas, and of each file, are resident when the peak is reached.
@@ -242,7 +250,8 @@ def noise_text(m: Measured) -> str:
 
 def sections(m: Measured, promises: list[Promise], about: About) -> list[tuple[str, str]]:
     """Headings and bodies, for the terminal and for the page."""
-    out = [("What holdup promises", promises_text(promises, [t.key for t in m.traces]))]
+    out = [("What holdup promises", promises_text(promises, [t.key for t in m.traces])),
+           ("What a promise could come to", limits_text(m))]
     out += [(trace_title(g), group_text(g)) for g in m.groups]
     out += [("Memory of holdup report", memory_text(m)),
             ("One file, growing", steps_text(m.by_size, "events")),

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from database import Answer, Queried  # noqa: E402
 from inputs import Trace  # noqa: E402
+from limits import limits  # noqa: E402
 from measuring import Contender, Result, Sample, parse  # noqa: E402
 from pieces import Pieces  # noqa: E402
 from promises import Promise, judge  # noqa: E402
@@ -53,6 +54,17 @@ class Promises(unittest.TestCase):
         self.verdict(m, "memory - names - 64 MB", 25, "yes")
         self.verdict(m, "memory - a tiny trace's - 8 MB", 70, "NO")
         self.assertEqual(row(m, "report, speed x HTA").verdict, "-")
+
+    def test_limits(self) -> None:
+        m = Measured(many=Many(1024, 50_000, {"one": result("one", (31, 58))}))
+        m.groups = [group("json", result("simdjson", (0.2, 0.2)), result("info-2", (0.06, 0.11)), result("hta", (9, 9)),
+                          result("report-2", (0.15, 0.25))),
+                    group("gz", result("igzip", (0.05, 0.05)), result("report-2", (0.2, 0.3)))]
+        self.assertEqual({limit.what: limit.reached for limit in limits(m)}, {
+            "report .json, time x simdjson": "0.30", "report .gz, time x igzip": "3.00", "report, speed x HTA": "150",
+            "1,024 ranks of 50k events, s": "29.0"})
+        for limit in limits(m):
+            self.assertTrue(row(m, limit.what).values, limit.what)
 
     def test_many(self) -> None:
         m = Measured(by_files=[Step("8 x", 8, result("8", (1.0, 2.0), (1.2, 2.0), (1.1, 2.0)))])
