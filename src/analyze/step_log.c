@@ -321,8 +321,20 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
     return true;
 }
 
+static bool measure_benches(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    for (size_t i = 0; i < log->benches.n; i++) {
+        hu_bench_answer answer;
+
+        if (!hu_bandwidth_measure(&log->benches.at[i], &log->nccl, arena, &answer) ||
+            !hu_vec_push(arena, &a->benches, answer))
+            return false;
+    }
+    return true;
+}
+
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
 {
     *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN};
-    return measure_steps(log, arena, out) && measure_parts(log, arena, out);
+    return measure_steps(log, arena, out) && measure_parts(log, arena, out) && measure_benches(log, arena, out);
 }

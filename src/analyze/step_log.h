@@ -3,6 +3,7 @@
 #ifndef HU_ANALYZE_STEP_LOG_H
 #define HU_ANALYZE_STEP_LOG_H
 
+#include "analyze/bandwidth.h"
 #include "base/stats.h"
 #include "trace/step_log.h"
 
@@ -48,8 +49,9 @@ typedef struct {
 
     double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
 
-    HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
-    double rest_ns;             /* of the typical step, in no part; NaN: there are no parts, or they overlap */
+    HU_VEC(hu_log_share) parts;      /* the longest first, those of another behind it */
+    HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */
+    double rest_ns;                  /* of the typical step, in no part; NaN: there are no parts, or they overlap */
 } hu_log_answer;
 
 /* Borrows texts from `log`.  False: no memory. */

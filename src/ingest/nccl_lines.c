@@ -95,6 +95,17 @@ static hu_str first_word(hu_str text)
     return (hu_str){text.p, n};
 }
 
+/* "=== System : maxBw 240.0 totalBw 240.0 ===": of the links of one GPU to the others of its node, 1e9 bytes per second. */
+static void read_system(hu_str rest, hu_log_nccl *out)
+{
+    hu_str number = behind(rest, "=== System : maxBw ");
+    double gbps;
+
+    number = number.n ? first_word(behind(number, "totalBw ")) : number;
+    if (number.n && hu_parse_f64(number, &gbps) && gbps > 0 && gbps < 1e5 && (!out->local_gbps || gbps < out->local_gbps))
+        out->local_gbps = gbps;
+}
+
 static bool read_info(hu_str rest, uint64_t number, hu_arena *arena, hu_log_nccl *out)
 {
     const hu_str devices = behind(rest, "NET/IB : Using "), ranks = behind(rest, " nranks ");
@@ -103,6 +114,7 @@ static bool read_info(hu_str rest, uint64_t number, hu_arena *arena, hu_log_nccl
     if (ranks.n && number_of(ranks) > out->ranks)
         out->ranks = number_of(ranks);
     out->n_no_ib += has(rest, "NET/IB : No device found");
+    read_system(rest, out);
     if (devices.n && !out->ib_devices.n) {
         const char *oob = memmem(devices.p, devices.n, " ; OOB", 6);
 

@@ -15,21 +15,23 @@
 #include "base/number.h"
 #include "ingest/format.h"
 #include "ingest/nccl_lines.h"
+#include "ingest/nccl_tests.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
 
 enum { MOST_LINE = 1 << 16, MOST_PARTS = 64, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, PROBED = 4096 };
 
 typedef struct {
-    hu_step_log   *out;
-    hu_arena      *arena;
-    const regex_t *pattern;
-    uint64_t       line;     /* of this file, from 1 on */
-    size_t         first;    /* steps before this file */
-    hu_line_kind   kind;     /* of the steps so far */
-    int64_t        sum;      /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str         writer;   /* "" */
-    bool           is_probe; /* ends as soon as it is known to be a log */
+    hu_step_log    *out;
+    hu_arena       *arena;
+    const regex_t  *pattern;
+    uint64_t        line;   /* of this file, from 1 on */
+    size_t          first;  /* steps before this file */
+    hu_line_kind    kind;   /* of the steps so far */
+    int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str          writer; /* "" */
+    hu_tests_reader tests;
+    bool            is_probe; /* ends as soon as it is known to be a log */
 } reader;
 
 /* steps */
@@ -208,11 +210,19 @@ static bool take_line(reader *r, hu_str line, char *room)
         return true;
     if (r->pattern)
         return take_pattern(r, line);
+    if (!hu_tests_line(&r->tests, line, r->line, r->arena, &r->out->benches, &line))
+        return false;
     parts = hu_step_parts(line);
     if (parts)
         return take_parts(r, line, parts);
     return take_step(r, line) && (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
            hu_nccl_line(line, r->line, r->arena, &r->out->nccl);
+}
+
+/* Is there what a log is read for, for certain? */
+static bool is_known_log(const hu_step_log *log)
+{
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || (log->benches.n && log->benches.at[0].rows.n);
 }
 
 /* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
@@ -240,7 +250,7 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
                 return hu_fail_memory(err);
             is_skipping = !is_end;
             from = i + 1;
-            if (r->is_probe && (r->out->steps.n >= LEAST_STEPS || r->out->nccl.n_lines))
+            if (r->is_probe && is_known_log(r->out))
                 return 0;
         }
         keep = from < span.n ? span.n - from : 0;
@@ -262,6 +272,7 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
 
     if (rc == 0)
         rc = hu_input_status(in, err);
+    hu_tests_end(&r.tests);
     if (rc == 0 && r.writer.n)
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
@@ -293,16 +304,14 @@ static bool is_known(hu_str head)
     return hu_format_find(head) != NULL;
 }
 
-/* Reads until there are steps or lines of NCCL's, which also stand in the output of nccl-tests: that is another thing. */
+/* Reads until there is what a log is read for. */
 static bool probe(hu_input *in)
 {
-    const hu_str head = hu_input_head(in);
-    const bool   is_of_tests = hu_str_has(head, HU_STR("# nThread ")) || hu_str_has(head, HU_STR("# nccl-tests "));
-    hu_arena    *arena = hu_arena_new();
-    char        *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
-    hu_step_log  log = {.writer = HU_STR("")};
-    reader       r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = !is_of_tests};
-    const bool   is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || (log.nccl.n_lines && !is_of_tests));
+    hu_arena   *arena = hu_arena_new();
+    char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
+    hu_step_log log = {.writer = HU_STR("")};
+    reader      r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = true};
+    const bool  is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log));
 
     hu_arena_free(arena);
     return is;

@@ -20,11 +20,9 @@ static const struct {
      "writes next to it"},
     {{"DCGM_FI_", 8}, "metrics of dcgm-exporter, samples of whole GPUs " NO_TRACE},
     {{"# nThread ", 10},
-     "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
-     "those in a job"},
+     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
     {{"# nccl-tests version", 20},
-     "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
-     "those in a job"},
+     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
     {{"NCCL INFO", 9}, "a log with lines of NCCL, which has no timeline; `holdup report FILE` tells what it says"},
     {{"elapsed time per iteration", 26},
      "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},

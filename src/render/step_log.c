@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "advise/say.h"
+#include "render/log_bench.h"
 
 static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
 static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
@@ -12,6 +13,14 @@ static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
 const char hu_log_why_not[] =
     "Cannot tell from a log: whether the GPU was busy or waited for the host, data or other ranks, and which operations "
     "took the time. Record a few steps: holdup run -- COMMAND, or torch.profiler.";
+
+const char *hu_log_cannot_tell(const hu_log_report *r)
+{
+    if (r->log->steps.n || !r->log->benches.n)
+        return hu_log_why_not;
+    return "Cannot tell from a test of collectives that run alone: what they take in a job, where computing runs beside them "
+           "and ranks come late. Record a few steps of it: holdup run -- COMMAND, or torch.profiler.";
+}
 
 const char *hu_log_role_word(hu_log_role role)
 {
@@ -160,6 +169,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
 {
     size_t n = 0;
 
+    hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);
         hint_slow(r->answer, out, &n);

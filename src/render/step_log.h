@@ -6,7 +6,7 @@
 #include "analyze/step_log.h"
 #include "base/out.h"
 
-enum { HU_LOG_HINTS = 12, HU_LOG_HINT_BYTES = 500 };
+enum { HU_LOG_HINTS = 24, HU_LOG_HINT_BYTES = 500 };
 
 typedef struct {
     const hu_step_log   *log;
@@ -24,8 +24,9 @@ typedef struct {
 /* What holds the job up as far as its log tells: the greatest saving first, then what has none.  Returns how many. */
 size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS]);
 
-/* Why nothing here says why. */
+/* Why nothing here says why: of a log of steps, and of this one. */
 extern const char hu_log_why_not[];
+const char       *hu_log_cannot_tell(const hu_log_report *r);
 
 const char *hu_log_role_word(hu_log_role role);
 

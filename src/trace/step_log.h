@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "trace/log_bench.h"
 
 typedef struct {
     int64_t  iteration;
@@ -45,17 +46,21 @@ typedef struct {
     hu_str      ib_devices; /* as the first process lists them; "" */
     hu_log_list settings;   /* "NCCL_IB_DISABLE set by environment to 1." */
     hu_log_list warnings;
+    double      local_gbps; /* what the links of a GPU carry within its node, as NCCL's topology has it; 0 not told */
     uint64_t    n_lines;
 } hu_log_nccl;
+
+typedef HU_VEC(hu_log_bench) hu_log_benches;
 
 /* Of all files, in the arena that they were read into. */
 typedef struct {
     hu_str writer; /* "Megatron-LM", "DeepSpeed" …; "" no known one */
     HU_VEC(hu_log_step) steps;
     HU_VEC(hu_log_part) parts;
-    hu_log_nccl nccl;
-    uint64_t    n_lines, n_twins; /* twins: lines of another rank about a step that is there */
-    bool        is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    hu_log_nccl    nccl;
+    hu_log_benches benches;
+    uint64_t       n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool           is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
 } hu_step_log;
 
 #endif

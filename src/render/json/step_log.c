@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/json_out.h"
+#include "render/log_bench.h"
 
 static void write_stats(hu_json_out *j, const hu_stats *s)
 {
@@ -127,6 +128,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_step(&j, r);
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);
+    hu_bench_json(r, &j);
     hu_json_open(&j, "hints", '[');
     for (size_t i = 0; i < n; i++) {
         hu_json_open(&j, NULL, '{');
@@ -136,7 +138,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
         hu_json_close(&j, '}');
     }
     hu_json_close(&j, ']');
-    hu_json_str(&j, "cannot_tell", hu_str_of(hu_log_why_not));
+    hu_json_str(&j, "cannot_tell", hu_str_of(hu_log_cannot_tell(r)));
     hu_json_close(&j, '}');
     hu_out_text(out, "\n");
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "advise/say.h"
+#include "render/log_bench.h"
 
 enum { LABEL = 8, ROWS = 8, LINE_BYTES = 512 };
 
@@ -177,14 +178,17 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     hu_log_hint *hints = hu_arena_calloc(scratch, HU_LOG_HINTS, sizeof *hints);
     const size_t n = hints ? hu_log_hints(r, hints) : 0;
 
-    write_title(r, out);
+    hu_bench_text(r, out);
+    if (r->log->steps.n || !r->log->benches.n)
+        write_title(r, out);
     write_step(r, out);
     write_rates(r, out);
     write_parts(r, out);
     write_once(r, out);
     write_nccl(r, out);
-    hu_out_text(out, "\n");
+    if (r->log->steps.n || r->log->nccl.n_lines || !r->log->benches.n)
+        hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);
-    write_wrapped(r, out, n ? "but" : "WHY", hu_log_why_not);
+    write_wrapped(r, out, n ? "but" : "WHY", hu_log_cannot_tell(r));
 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * log_bench.c - the sentences about tests of collectives: what is reached, what the links carry, what is wrong. */
+#include "render/log_bench.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+
+static const double LEAST_OF_PEAK = 0.5; /* below it, the links are not what limits */
+static const double NOT_ABOVE = 1.01;    /* times the links' peak */
+
+/* "512 MiB", "24 KiB", "1,000 B": tests run powers of two. */
+static hu_said say_size(int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    size_t                   i = 0;
+    hu_said                  s;
+
+    while (i + 1 < HU_COUNT(units) && bytes && bytes % 1024 == 0) {
+        bytes /= 1024;
+        i++;
+    }
+    if (bytes > 9999) {
+        hu_units_bytes(s.t, (double)bytes * pow(1024, (double)i));
+        return s;
+    }
+    hu_units_count(s.t, bytes);
+    snprintf(s.t + strlen(s.t), sizeof s.t - strlen(s.t), " %s", units[i]);
+    return s;
+}
+
+static hu_said say_gbps(double gbps)
+{
+    hu_said s;
+
+    hu_format_fixed(s.t, gbps, gbps >= 99.95 ? 0 : gbps >= 9.995 ? 1 : 2);
+    return s;
+}
+
+static hu_said name_of(const hu_bench_answer *a)
+{
+    hu_said s;
+
+    if (a->test->name.n)
+        snprintf(s.t, sizeof s.t, "%.*s", (int)(a->test->name.n < 48 ? a->test->name.n : 48), a->test->name.p);
+    else
+        snprintf(s.t, sizeof s.t, "%s", a->guess ? "all-reduce (by its factor)" : "a test without a name");
+    return s;
+}
+
+void hu_bench_sentence(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
+{
+    size_t n = (size_t)snprintf(out, HU_BENCH_WORDS, "%s: ", name_of(a).t);
+
+    if (a->test->rows.n == 0 || !(a->best > 0)) {
+        snprintf(out + n, HU_BENCH_WORDS - n, "cannot tell, it printed no bandwidth.");
+        return;
+    }
+    if (!a->is_flat && a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes) {
+        n += (size_t)snprintf(out + n, HU_BENCH_WORDS - n,
+                              "cannot tell what bandwidth it reaches: %s GB/s at %s, the largest size", say_gbps(a->best).t,
+                              say_size(a->best_at).t);
+        if (isfinite(a->growth))
+            n += (size_t)snprintf(out + n, HU_BENCH_WORDS - n, ", and a factor of two adds %s",
+                                  hu_say_pct(100 * a->growth).t);
+    } else if (a->from) {
+        n += (size_t)snprintf(out + n, HU_BENCH_WORDS - n, "%s GB/s bus bandwidth from %s on", say_gbps(a->best).t,
+                              say_size(a->from).t);
+    } else {
+        n += (size_t)snprintf(out + n, HU_BENCH_WORDS - n, "%s GB/s bus bandwidth at %s, and less at larger sizes",
+                              say_gbps(a->best).t, say_size(a->best_at).t);
+    }
+    if (a->half)
+        n += (size_t)snprintf(out + n, HU_BENCH_WORDS - n, "; half of it is reached at %s", say_size(a->half).t);
+    if (isfinite(a->latency))
+        snprintf(out + n, HU_BENCH_WORDS - n, "; latency %s.", hu_say_time(a->latency).t);
+    else
+        snprintf(out + n, HU_BENCH_WORDS - n, "; cannot tell the latency, as the smallest size is %s (-b 8).",
+                 say_size(a->test->rows.at[0].bytes).t);
+}
+
+void hu_bench_peak_words(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
+{
+    const double share = a->best / a->peak;
+
+    if (!(a->best > 0))
+        out[0] = '\0';
+    else if (a->peak <= 0)
+        snprintf(out, HU_BENCH_WORDS, "%s, so there is nothing to compare the bandwidth with",
+                 a->test->several_hosts ? "what the network between the nodes can carry is not told"
+                                        : "what the links between these GPUs can carry is not known");
+    else if (share > NOT_ABOVE)
+        snprintf(out, HU_BENCH_WORDS,
+                 "above the %s GB/s that %s carries in one direction: bus bandwidth counts a ring, and reductions in "
+                 "the switch (NVLS) send less",
+                 say_gbps(a->peak).t, a->links ? a->links : "the links");
+    else
+        snprintf(out, HU_BENCH_WORDS, "%s of the %s GB/s that %s", hu_say_pct(100 * share).t, say_gbps(a->peak).t,
+                 a->links ? a->links : "NCCL's topology has for a GPU's links");
+    if (a->peak > 0 && share <= NOT_ABOVE && a->links) {
+        const size_t n = strlen(out);
+
+        snprintf(out + n, HU_BENCH_WORDS - n, " carries in one direction");
+    }
+}
+
+static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id)
+{
+    hu_log_hint *hint = &out[*n < HU_LOG_HINTS ? *n : HU_LOG_HINTS - 1];
+
+    *n += *n < HU_LOG_HINTS;
+    hint->id = id;
+    hint->most_saved = (double)NAN;
+    return hint;
+}
+
+#define SAY(hint, ...) snprintf((hint)->words, sizeof(hint)->words, __VA_ARGS__)
+
+static void hint_wrong(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
+{
+    if (a->wrong > 0)
+        SAY(add(out, n, "wrong_results"),
+            "%s: %s elements of the results are wrong, first at %s (line %llu). Data is damaged on its way: train on none of "
+            "these GPUs before it is found. Run the test on half of them at a time; look at ECC and XID errors (holdup "
+            "doctor), links and the fabric manager.",
+            name_of(a).t, hu_say_count((int64_t)fmin(a->wrong, 9e18)).t, say_size(a->first_wrong->bytes).t,
+            (unsigned long long)a->first_wrong->line);
+    else if (a->test->out_of_bounds > 0 || a->test->has_failed)
+        SAY(add(out, n, "wrong_results"),
+            "%s: the test FAILED with %s values out of bounds. Data is damaged on its way, or the last lines are missing.",
+            name_of(a).t, hu_say_count(a->test->out_of_bounds).t);
+}
+
+static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
+{
+    if (a->peak > 0 && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
+        SAY(add(out, n, "far_below_links"),
+            "%s reaches %s of what the links carry (%s of %s GB/s). Look at nvidia-smi topo -m and nvlink --status, ACS and "
+            "IOMMU (holdup doctor), NCCL_P2P_DISABLE, NCCL_ALGO and NCCL_PROTO.",
+            name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t);
+    if (!a->is_flat && a->test->rows.n && a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes)
+        SAY(add(out, n, "not_saturated"),
+            "The sizes of %s end before its bandwidth does: run it up to larger ones (-e 8G) to know what the links give.",
+            name_of(a).t);
+}
+
+void hu_bench_hints(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    for (size_t i = 0; i < a->benches.n; i++)
+        hint_wrong(&a->benches.at[i], out, n);
+    for (size_t i = 0; i < a->benches.n; i++)
+        hint_bandwidth(&a->benches.at[i], out, n);
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of collectives: the tables of nccl-tests are those that regular expressions find; what a curve does not show is not said."""
+import json
+import re
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from tests.program import SHARED, run, skip_loudly
+
+NCCL = SHARED / "traces/nccl"
+HEADING = ("# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n")
+COLUMNS = ("#                                                              out-of-place                       in-place          \n"
+           "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+           "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n")
+NUMBER = r"(\d[\d.e+]*|N/A)"
+
+
+def ranks(n: int = 8, device: str = "NVIDIA H100 80GB HBM3", hosts: int = 1) -> str:
+    return "".join(f"#  Rank {i:2} Group  0 Pid  649{i:02} on      node{i * hosts // n} device {i:2} [0000:17:00] {device}\n" for i in range(n))
+
+
+def row(size: int, us: float, factor: float = 1.75, wrong: str = "0") -> str:
+    alg = size / us / 1e3
+    return f"{size:12}  {size // 4:12}     float     sum      -1  {us:7.2f}  {alg:6.2f}  {alg * factor:6.2f}  {wrong:>5}  {us:7.2f}  {alg:6.2f}  {alg * factor:6.2f}      0\n"
+
+
+def curve(alpha_us: float, gbps: float, sizes: list[int], factor: float = 1.75) -> str:
+    """time = alpha + size * factor / beta, in tables of nccl-tests."""
+    return "".join(row(s, alpha_us + s * factor / gbps / 1e3, factor) for s in sizes)
+
+
+def power(first: int, last: int) -> list[int]:
+    return [2 ** k for k in range(first, last + 1)]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def ask(self, *words: object) -> dict[str, Any]:
+        status, out, err = run("report", *words, "--json")
+        self.assertEqual(status, 0, err)
+        return json.loads(out)
+
+    def of(self, text: str) -> dict[str, Any]:
+        path = self.folder / "test.log"
+        path.write_text(text)
+        return self.ask(path)
+
+    def one(self, text: str) -> dict[str, Any]:
+        told = self.of(text)
+        self.assertEqual(len(told["tests"]), 1)
+        return told["tests"][0]
+
+
+class Real(Case):
+    def read(self, path: str) -> tuple[str, list[dict[str, Any]]]:
+        if not (NCCL / path).exists():
+            skip_loudly(f"{path} is not there")
+            self.skipTest("no such file")
+        return (NCCL / path).read_text(errors="replace"), self.ask(NCCL / path)["tests"]
+
+    def rows_of(self, text: str) -> list[list[str]]:
+        """size and eight numbers of each row, by one expression; sizes of zero bytes move nothing."""
+        key = rf"^(?: *\d+: )? +(\d+) +\d+ +[a-z]\w+ +(?:[a-z]\w* +)?(?:-?\d+ +)?{' +'.join([NUMBER] * 8)} *$"
+        return [list(m) for m in re.findall(key, text, re.M) if m[0] != "0"]
+
+    def compare(self, tests: list[dict[str, Any]], rows: list[list[str]]) -> None:
+        sizes = [s for t in tests for s in t["sizes"]]
+        self.assertEqual([s["bytes"] for s in sizes], [int(r[0]) for r in rows])
+        for told, seen in zip(sizes, rows):
+            for place, at in (("out_of_place", 1), ("in_place", 5)):
+                us, alg, bus, wrong = seen[at:at + 4]
+                self.assertEqual(told[place]["time_ns"], round(float(us) * 1e3))
+                self.assertAlmostEqual(told[place]["alg_gbps"], float(alg), places=3)
+                self.assertAlmostEqual(told[place]["bus_gbps"], float(bus), places=3)
+                self.assertEqual(told[place]["wrong"], None if wrong == "N/A" else float(wrong))
+
+    def test_tables(self) -> None:
+        for path, n in (("superbench/nccl_allreduce.log", 32), ("superbench/nccl_allgather.log", 29), ("superbench/nccl_alltoall.log", 29),
+                        ("superbench/nccl_reducescatter.log", 29), ("xxrjun-cluster/nccl_N1_G8_cnode3-009.log", 50), ("aws-dist-training/slurm-104.out", 26)):
+            with self.subTest(path):
+                text, tests = self.read(path)
+                rows = self.rows_of(text)
+                self.assertGreaterEqual(len(rows), n - 2)
+                self.compare(tests, rows)
+                best = [max(max(s["out_of_place"]["bus_gbps"], s["in_place"]["bus_gbps"]) for s in t["sizes"]) for t in tests]
+                self.assertEqual([t["best_gbps"] for t in tests], best)
+                self.assertEqual([t["average_gbps"] for t in tests], [float(a) for a in re.findall(r"Avg bus bandwidth +: ([\d.]+)", text)])
+                self.assertEqual([t["ranks"] for t in tests], [len(re.findall(r"# +Rank +\d+ .*Pid", part)) for part in text.split("# Using devices")[1:]])
+                self.assertEqual([t["name"] for t in tests if t["name"]], re.findall(r"test starting: (\w+)", text))
+                self.assertEqual({t["torn_rows"] for t in tests}, {0})
+
+    def test_from_where_and_half(self) -> None:
+        for path in ("superbench/nccl_allreduce.log", "superbench/nccl_alltoall.log", "xxrjun-cluster/nccl_N1_G8_cnode3-009.log"):
+            _, tests = self.read(path)
+            for told in tests:
+                with self.subTest(path + " " + told["name"]):
+                    curve_of = [(s["bytes"], max(s["out_of_place"]["bus_gbps"], s["in_place"]["bus_gbps"])) for s in told["sizes"]]
+                    best = max(b for _, b in curve_of)
+                    last_below = lambda share: max((s for s, b in curve_of if b < share * best), default=0)
+                    self.assertEqual(told["from_bytes"], min(s for s, _ in curve_of if s > last_below(0.95)))
+                    half = min(s for s, _ in curve_of if s > last_below(0.5))
+                    self.assertEqual(told["half_bytes"], None if half == curve_of[0][0] else half)
+                    self.assertTrue(told["is_flat"])
+
+    def test_latency_is_what_small_messages_take(self) -> None:
+        for path in ("superbench/nccl_allreduce.log", "superbench/nccl_alltoall.log", "aws-dist-training/slurm-104.out"):
+            text, (told,) = self.read(path)
+            small = sorted(min(float(r[1]), float(r[5])) for r in self.rows_of(text) if int(r[0]) <= 16384)
+            self.assertAlmostEqual(told["latency_ns"] / 1e3, small[len(small) // 2], delta=0.05 * small[len(small) // 2])
+
+    def test_torn_by_lines_of_nccl(self) -> None:
+        """All numbers of a row stand in three places, glued to lines of NCCL's."""
+        text, (told,) = self.read("timez-fault/nccl.log")
+        sizes = [int(s) for s in re.findall(r"^ +(\d+) +\d+ +float +sum +-1mew0", text, re.M)]
+        pieces = re.findall(r"^ +([\d.]+) +([\d.]+) +([\d.]+) +(\d)(?:mew0:|$)", text, re.M)
+        self.assertEqual((len(sizes), len(pieces)), (11, 22))
+        self.compare([told], [[str(s), *pieces[2 * i], *pieces[2 * i + 1]] for i, s in enumerate(sizes)])
+        self.assertEqual(told["peak_gbps"], float(re.search(r"=== System : maxBw [\d.]+ totalBw ([\d.]+)", text)[1]))
+        self.assertEqual({h["text"] for h in self.ask(NCCL / "timez-fault/nccl.log")["nccl"]["hosts"]}, {"mew0"})
+
+    def test_links_of_one_node_only(self) -> None:
+        peaks = {path: self.read(path)[1][0] for path in ("superbench/nccl_allreduce.log", "xxrjun-cluster/nccl_N1_G8_cnode3-009.log", "aws-dist-training/slurm-104.out")}
+        self.assertEqual([(t["peak_gbps"], t["links"]) for t in peaks.values()], [(300, "NVLink 3"), (450, "NVLink 4"), (None, "")])
+
+
+class Curves(Case):
+    def test_the_line(self) -> None:
+        """alpha and beta that the times were made of."""
+        told = self.one("# Collective test starting: all_reduce_perf\n" + HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 33)))
+        self.assertAlmostEqual(told["latency_ns"] / 25e3, 1, delta=0.01)
+        self.assertAlmostEqual(told["beta_gbps"] / 400, 1, delta=0.01)
+        self.assertAlmostEqual(told["factor"], 1.75)
+        half = next(s for s in power(3, 33) if s * 1.75 / (25 + s * 1.75 / 400e3) >= 0.5 * 400e3 * 0.999)
+        self.assertEqual(told["half_bytes"], half)
+        self.assertRegex(told["words"], r"^all_reduce_perf: 400 GB/s bus bandwidth from \d+ MiB on; half of it is reached at 8 MiB; latency 25\.\d µs\.$")
+
+    def test_a_curve_that_ends_early(self) -> None:
+        told = self.of(HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 20)))
+        self.assertFalse(told["tests"][0]["is_flat"])
+        self.assertIn("cannot tell what bandwidth it reaches", told["tests"][0]["words"])
+        self.assertIn("not_saturated", {h["id"] for h in told["hints"]})
+        self.assertNotIn("far_below_links", {h["id"] for h in told["hints"]})
+
+    def test_no_small_sizes(self) -> None:
+        told = self.one(HEADING + ranks() + COLUMNS + curve(25, 400, power(25, 33)))
+        self.assertIsNone(told["latency_ns"])
+        self.assertIn("cannot tell the latency, as the smallest size is 32 MiB", told["words"])
+
+    def test_wrong_results(self) -> None:
+        told = self.of(HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 30)) + row(2 ** 31, 9000, wrong="3") + "# Out of bounds values : 3 FAILED\n")
+        hint = told["hints"][0]
+        self.assertEqual((hint["id"], told["tests"][0]["wrong"], told["tests"][0]["out_of_bounds"]), ("wrong_results", 3, 3))
+        self.assertIn("3 elements of the results are wrong, first at 2 GiB (line 43)", hint["words"])
+
+    def test_far_below_the_links(self) -> None:
+        told = self.of(HEADING + ranks() + COLUMNS + curve(25, 40, power(3, 33)))
+        self.assertIn("far_below_links", {h["id"] for h in told["hints"]})
+        for devices in (ranks(device="NVIDIA H100 PCIe"), ranks(hosts=2), ""):      # a peak that nobody knows
+            told = self.of(HEADING + devices + COLUMNS + curve(25, 40, power(3, 33)))
+            self.assertIsNone(told["tests"][0]["peak_gbps"])
+            self.assertEqual(told["hints"], [])
+
+    def test_types_are_curves_of_their_own(self) -> None:
+        body = curve(25, 400, power(3, 30))
+        told = self.of(HEADING + ranks() + COLUMNS + body + body.replace("float", " half"))
+        self.assertEqual([(t["type"], len(t["sizes"])) for t in told["tests"]], [("float", 28), ("half", 28)])
+
+    def test_columns_that_a_heading_names(self) -> None:
+        """Times of single iterations stand behind each half."""
+        heading = COLUMNS.replace("#wrong", "#wrong     min     max     p99   cv(%)")
+        told = self.one(HEADING + ranks() + heading + "".join(re.sub(r"( +0)(?= |$)", r"\1   1.00   2.00   3.00   4.00", line) + "\n"
+                                                             for line in curve(25, 400, power(10, 30)).splitlines()))
+        self.assertEqual((len(told["sizes"]), told["wrong"], told["sizes"][0]["in_place"]["wrong"]), (21, 0, 0))
+        self.assertAlmostEqual(told["beta_gbps"] / 400, 1, delta=0.01)
+
+    def test_hostile(self) -> None:
+        body = HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 33))
+        for what in ("    8    2   float  sum  -1 1e999 2 3 0 1 2 3 0\n", "   99999999999999999999  2 float sum -1 1 2 3 0 1 2 3 0\n", "  1024  256  float  sum  -1  7\n",
+                     "1 2 x " * 20_000 + "\n", "# size algbw " + "time " * 5000 + "\n", "# nThread " * 9 + "\n" + "# nThread 1\n# size  algbw \n" * 500):
+            with self.subTest(what[:30]):
+                told = self.of(body + what)["tests"][0]
+                self.assertEqual(len(told["sizes"]), 31)
+                self.assertAlmostEqual(told["beta_gbps"] / 400, 1, delta=0.01)
+
+    def test_text(self) -> None:
+        path = self.folder / "test.log"
+        path.write_text("# Collective test starting: all_reduce_perf\n" + HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 33)))
+        status, out, err = run("report", path)
+        self.assertEqual(status, 0, err)
+        words = " ".join(out.decode().split())
+        self.assertTrue(words.startswith("all_reduce_perf: 400 GB/s bus bandwidth"), words)
+        self.assertIn("89 % of the 450 GB/s that NVLink 4 carries", words)
+        self.assertIn("Cannot tell from a test of collectives", words)
+        self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()
