@@ -289,6 +289,63 @@ static int by_length(const void *a, const void *b)
     return once ? once : (x->stats.median < y->stats.median) - (x->stats.median > y->stats.median);
 }
 
+static bool has_part(const hu_step_log *log, const char *name)
+{
+    for (size_t i = 0; i < log->parts.n; i++)
+        if (hu_str_equal(log->parts.at[i].name, hu_str_of(name)))
+            return true;
+    return false;
+}
+
+/* Newer Megatron has timers around those that were the step's own: of all of forward and backward, and of the optimizer. */
+static void put_inside(const hu_step_log *log, hu_log_share *s)
+{
+    static const char around[] = "forward-backward";
+    const bool        is_pass = s->role == HU_LOG_FORWARD || s->role == HU_LOG_BACKWARD || s->role == HU_LOG_COMM;
+
+    if (s->inside)
+        return;
+    if (is_pass && !hu_str_equal(s->name, HU_STR("params-all-gather")) && has_part(log, around))
+        s->inside = around;
+    else if (hu_str_equal(s->name, HU_STR("step")) && has_part(log, "optimizer"))
+        s->inside = "optimizer";
+}
+
+/* The most frequent of some ranks, which it sorts. */
+static void measure_slowest(int64_t *ranks, size_t n, hu_log_share *share)
+{
+    size_t best = 0;
+
+    share->slowest = -1;
+    hu_stats_of(ranks, n); /* sorts */
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i; k < n && ranks[k] == ranks[i]; k++)
+            continue;
+        if (k - i > best) {
+            best = k - i;
+            share->slowest = ranks[i];
+        }
+    }
+    share->slowest_share = n ? (double)best / (double)n : (double)NAN;
+}
+
+static bool measure_spread(const hu_log_part *part, hu_arena *arena, hu_log_share *share)
+{
+    const size_t n = part->spread_ns.n > part->slowest.n ? part->spread_ns.n : part->slowest.n;
+    int64_t     *values = n ? hu_arena_alloc(arena, n * sizeof *values) : NULL;
+
+    share->slowest = -1;
+    if (!values)
+        return n == 0;
+    memcpy(values, part->spread_ns.at, part->spread_ns.n * sizeof *values);
+    share->spread = hu_stats_of(values, part->spread_ns.n);
+    if (part->slowest.n) {
+        memcpy(values, part->slowest.at, part->slowest.n * sizeof *values);
+        measure_slowest(values, part->slowest.n, share);
+    }
+    return true;
+}
+
 static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
 {
     double sum = 0;
@@ -303,6 +360,9 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
             return false;
         memcpy(values, part->ns.at, part->ns.n * sizeof *values);
         recognise(part, &share);
+        put_inside(log, &share);
+        if (!measure_spread(part, arena, &share))
+            return false;
         share.stats = hu_stats_of(values, part->ns.n);
         if (part->ns.n == 1 && log->steps.n > 2 && share.role == HU_LOG_OTHER)
             share.role = HU_LOG_ONCE;
@@ -321,6 +381,16 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
     return true;
 }
 
+/* Only a log with nearly all steps up to its last says how long they took. */
+static void doubt_ops(const hu_step_log *log, hu_log_answer *a)
+{
+    static const double MORE = 2, NEARLY_ALL = 0.9; /* more than twice: what was before the first step is in none */
+    const int64_t       last = log->steps.n ? log->steps.at[log->steps.n - 1].iteration : 0;
+
+    a->ops.is_impossible = log->steps.n > 1 && a->n_runs == 1 && (double)a->n_steps >= NEARLY_ALL * (double)last &&
+                           a->ops.ns > MORE * a->total_ns;
+}
+
 static bool measure_benches(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
 {
     for (size_t i = 0; i < log->benches.n; i++) {
@@ -336,5 +406,9 @@ static bool measure_benches(const hu_step_log *log, hu_arena *arena, hu_log_answ
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
 {
     *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN};
-    return measure_steps(log, arena, out) && measure_parts(log, arena, out) && measure_benches(log, arena, out);
+    if (!measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
+        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops))
+        return false;
+    doubt_ops(log, out);
+    return true;
 }

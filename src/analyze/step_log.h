@@ -4,6 +4,7 @@
 #define HU_ANALYZE_STEP_LOG_H
 
 #include "analyze/bandwidth.h"
+#include "analyze/log_tables.h"
 #include "base/stats.h"
 #include "trace/step_log.h"
 
@@ -20,9 +21,12 @@ typedef enum {
 typedef struct {
     hu_str      name;
     hu_log_role role;
-    const char *inside; /* the part that contains it, "forward" …; NULL: it is a part of the step itself */
-    hu_stats    stats;  /* ns */
-    double      share;  /* of the typical step, by medians; NaN: once, or without steps */
+    const char *inside;        /* the part that contains it, "forward" …; NULL: it is a part of the step itself */
+    hu_stats    stats;         /* ns; of the slowest rank where all are told */
+    hu_stats    spread;        /* ns between the fastest rank and the slowest; n is 0 where that is not told */
+    int64_t     slowest;       /* the rank that is it most often; -1 not told */
+    double      slowest_share; /* of the lines that tell it */
+    double      share;         /* of the typical step, by medians; NaN: once, or without steps */
 } hu_log_share;
 
 typedef struct {
@@ -49,7 +53,9 @@ typedef struct {
 
     double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
 
-    HU_VEC(hu_log_share) parts;      /* the longest first, those of another behind it */
+    HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
+    hu_op_answer    ops;
+    hu_flops_answer flops;
     HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */
     double rest_ns;                  /* of the typical step, in no part; NaN: there are no parts, or they overlap */
 } hu_log_answer;

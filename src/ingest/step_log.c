@@ -13,13 +13,24 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "ingest/deepspeed_ops.h"
+#include "ingest/flops_profile.h"
 #include "ingest/format.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
+#include "ingest/rank_times.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
 
-enum { MOST_LINE = 1 << 16, MOST_PARTS = 64, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, PROBED = 4096 };
+enum {
+    MOST_LINE = 1 << 16,
+    MOST_PARTS = 64,
+    TWIN_LINES = 40,
+    LOOKED_BACK = 8,
+    LEAST_STEPS = 2,
+    LEAST_LINE = 8,
+    PROBED = 4096
+};
 
 typedef struct {
     hu_step_log    *out;
@@ -31,6 +42,9 @@ typedef struct {
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
     hu_str          writer; /* "" */
     hu_tests_reader tests;
+    hu_ops_reader   ops;
+    hu_flops_reader flops;
+    hu_ranks_reader ranks;
     bool            is_probe; /* ends as soon as it is known to be a log */
 } reader;
 
@@ -99,24 +113,48 @@ static bool is_sum_of_deepspeed(hu_str name)
     return hu_str_equal(name, HU_STR("fwd")) || hu_str_equal(name, HU_STR("bwd")) || hu_str_equal(name, HU_STR("step"));
 }
 
-static bool add_part(reader *r, hu_str name, int64_t ns)
+/* The part of that name, a new one where there was none; NULL: one part too many, or *has_memory is false. */
+static hu_log_part *part_of(reader *r, hu_str name, bool *has_memory)
 {
     hu_log_part *part = NULL;
 
-    if (hu_str_ends(name, HU_STR("_microstep")))
-        return true;
+    *has_memory = true;
     for (size_t i = 0; i < r->out->parts.n && !part; i++)
         if (hu_str_equal(r->out->parts.at[i].name, name))
             part = &r->out->parts.at[i];
     if (!part) {
         if (r->out->parts.n == MOST_PARTS)
-            return true;
+            return NULL;
         name = hu_arena_copy(r->arena, name);
-        if (!name.p || !hu_vec_push(r->arena, &r->out->parts, ((hu_log_part){.name = name})))
-            return false;
-        part = &r->out->parts.at[r->out->parts.n - 1];
+        *has_memory = name.p && hu_vec_push(r->arena, &r->out->parts, ((hu_log_part){.name = name}));
+        part = *has_memory ? &r->out->parts.at[r->out->parts.n - 1] : NULL;
     }
+    return part;
+}
+
+static bool add_part(reader *r, hu_str name, int64_t ns)
+{
+    bool         has_memory;
+    hu_log_part *part = hu_str_ends(name, HU_STR("_microstep")) ? NULL : part_of(r, name, &has_memory);
+
+    if (!part)
+        return hu_str_ends(name, HU_STR("_microstep")) || has_memory;
     return hu_vec_push(r->arena, &part->ns, ns);
+}
+
+/* A timer over all ranks: the slowest counts, as they wait for it. */
+static bool add_ranked(reader *r, const hu_rank_time *timer)
+{
+    bool         has_memory;
+    hu_log_part *part = part_of(r, timer->name, &has_memory);
+
+    if (!part)
+        return has_memory;
+    if (timer->least >= 0 && !hu_vec_push(r->arena, &part->spread_ns, timer->most - timer->least))
+        return false;
+    if (timer->least >= 0 && timer->slowest >= 0 && !hu_vec_push(r->arena, &part->slowest, timer->slowest))
+        return false;
+    return hu_vec_push(r->arena, &part->ns, timer->most);
 }
 
 static bool take_parts(reader *r, hu_str line, size_t at)
@@ -198,18 +236,37 @@ static hu_str cleaned(hu_str line, char *room)
     return (hu_str){room, n};
 }
 
+/* Tables of several lines; *is_taken: the line is of one. */
+static bool take_tables(reader *r, hu_str line, bool *is_taken)
+{
+    hu_rank_time timer;
+    bool         has;
+
+    hu_ranks_line(&r->ranks, line, &timer, &has, is_taken);
+    if (has && !add_ranked(r, &timer))
+        return false;
+    if (*is_taken)
+        return true;
+    if (!hu_flops_line(&r->flops, line, r->line, r->arena, &r->out->flops, is_taken))
+        return false;
+    return *is_taken || hu_ops_line(&r->ops, line, r->line, r->arena, &r->out->ops, is_taken);
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
     size_t       parts;
+    bool         is_taken;
 
     r->line++;
     r->out->n_lines++;
     line = cleaned(line, room);
-    if (line.n < 8)
-        return true;
     if (r->pattern)
-        return take_pattern(r, line);
+        return line.n == 0 || take_pattern(r, line);
+    if (!take_tables(r, line, &is_taken))
+        return false;
+    if (line.n < LEAST_LINE || is_taken)
+        return true;
     if (!hu_tests_line(&r->tests, line, r->line, r->arena, &r->out->benches, &line))
         return false;
     parts = hu_step_parts(line);
@@ -222,7 +279,8 @@ static bool take_line(reader *r, hu_str line, char *room)
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || (log->benches.n && log->benches.at[0].rows.n);
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->ops.n || log->flops.iter_ns > 0 ||
+           (log->benches.n && log->benches.at[0].rows.n);
 }
 
 /* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
@@ -268,11 +326,14 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
 {
     reader r = {.out = out, .arena = arena, .pattern = pattern, .first = out->steps.n, .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
+    bool   is_taken;
     int    rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
 
     if (rc == 0)
         rc = hu_input_status(in, err);
     hu_tests_end(&r.tests);
+    if (rc == 0 && !take_tables(&r, HU_STR(""), &is_taken))
+        rc = hu_fail_memory(err);
     if (rc == 0 && r.writer.n)
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))

@@ -6,6 +6,7 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_tables.h"
 
 static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
 static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
@@ -176,6 +177,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
         hint_change(r->answer, out, &n);
         hint_restarts(r->answer, out, &n);
     }
+    hu_tables_hints(r, out, &n);
     hint_nccl(&r->log->nccl, out, &n);
     sort_by_saving(out, n);
     return n;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "trace/log_bench.h"
+#include "trace/log_tables.h"
 
 typedef struct {
     int64_t  iteration;
@@ -24,7 +25,9 @@ typedef struct {
 /* One of the times below a step, under the log's own name. */
 typedef struct {
     hu_str name;
-    HU_VEC(int64_t) ns; /* a value for each line; the larger of two where ranks differ */
+    HU_VEC(int64_t) ns;        /* a value for each line; the largest where ranks differ */
+    HU_VEC(int64_t) spread_ns; /* largest minus least over the ranks, of the lines that tell both */
+    HU_VEC(int64_t) slowest;   /* the rank of the largest, of the lines that tell it */
 } hu_log_part;
 
 /* A text that was said several times. */
@@ -51,6 +54,7 @@ typedef struct {
 } hu_log_nccl;
 
 typedef HU_VEC(hu_log_bench) hu_log_benches;
+typedef HU_VEC(hu_log_op) hu_log_ops;
 
 /* Of all files, in the arena that they were read into. */
 typedef struct {
@@ -59,6 +63,8 @@ typedef struct {
     HU_VEC(hu_log_part) parts;
     hu_log_nccl    nccl;
     hu_log_benches benches;
+    hu_log_ops     ops;
+    hu_log_flops   flops;
     uint64_t       n_lines, n_twins; /* twins: lines of another rank about a step that is there */
     bool           is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
 } hu_step_log;

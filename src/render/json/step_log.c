@@ -6,6 +6,7 @@
 
 #include "base/json_out.h"
 #include "render/log_bench.h"
+#include "render/log_tables.h"
 
 static void write_stats(hu_json_out *j, const hu_stats *s)
 {
@@ -72,6 +73,13 @@ static void write_parts(hu_json_out *j, const hu_log_answer *a)
             hu_json_null(j, "inside");
         write_stats(j, &p->stats);
         hu_json_fixed(j, "share", p->share, 6);
+        hu_json_ns(j, "spread_ns", p->spread.n ? p->spread.median : NAN);
+        hu_json_ns(j, "most_spread_ns", p->spread.n ? (double)p->spread.max : NAN);
+        if (p->slowest >= 0)
+            hu_json_int(j, "slowest_rank", p->slowest);
+        else
+            hu_json_null(j, "slowest_rank");
+        hu_json_fixed(j, "slowest_share", p->slowest >= 0 ? p->slowest_share : NAN, 6);
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
@@ -129,6 +137,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);
     hu_bench_json(r, &j);
+    hu_tables_json(r, &j);
     hu_json_open(&j, "hints", '[');
     for (size_t i = 0; i < n; i++) {
         hu_json_open(&j, NULL, '{');

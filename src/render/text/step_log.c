@@ -6,6 +6,7 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_tables.h"
 
 enum { LABEL = 8, ROWS = 8, LINE_BYTES = 512 };
 
@@ -90,6 +91,8 @@ static void write_part(const hu_log_share *p, hu_out *out)
         hu_out_printf(out, " (%s)", hu_log_role_word(p->role));
     if (p->inside)
         hu_out_printf(out, ", in %s", p->inside);
+    if (p->spread.n)
+        hu_out_printf(out, "; ranks differ by %s", hu_say_time(p->spread.median).t);
     hu_out_text(out, "\n");
 }
 
@@ -175,18 +178,20 @@ static void write_nccl(const hu_log_report *r, hu_out *out)
 
 void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
 {
+    const bool   has_tables = r->log->benches.n || r->log->ops.n || r->log->flops.iter_ns > 0;
     hu_log_hint *hints = hu_arena_calloc(scratch, HU_LOG_HINTS, sizeof *hints);
     const size_t n = hints ? hu_log_hints(r, hints) : 0;
 
     hu_bench_text(r, out);
-    if (r->log->steps.n || !r->log->benches.n)
+    if (r->log->steps.n || !has_tables)
         write_title(r, out);
     write_step(r, out);
     write_rates(r, out);
     write_parts(r, out);
     write_once(r, out);
+    hu_tables_text(r, out);
     write_nccl(r, out);
-    if (r->log->steps.n || r->log->nccl.n_lines || !r->log->benches.n)
+    if (r->log->steps.n || r->log->nccl.n_lines || r->log->benches.n == 0)
         hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);
