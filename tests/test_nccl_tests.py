@@ -124,6 +124,17 @@ class Real(Case):
         self.assertEqual(told["peak_gbps"], float(re.search(r"=== System : maxBw [\d.]+ totalBw ([\d.]+)", text)[1]))
         self.assertEqual({h["text"] for h in self.ask(NCCL / "timez-fault/nccl.log")["nccl"]["hosts"]}, {"mew0"})
 
+    def test_prints_of_ranks(self) -> None:
+        """all_reduce_bench.py: five trials of 32 ranks, no sizes."""
+        path = NCCL / "bigscience-bandwidth/all_reduce_bench-a100-n4.txt"
+        text, tests = self.read("bigscience-bandwidth/all_reduce_bench-a100-n4.txt")
+        seen, told = sorted(float(b) for b in re.findall(r"^ ?busbw: ([\d.]+) +Gbps", text, re.M)), self.ask(path)["bus_prints"]
+        self.assertEqual((len(seen), tests), (160, []))
+        self.assertEqual((told["count"], told["least_gbit_per_s"], told["most_gbit_per_s"]), (160, seen[0], seen[-1]))
+        self.assertAlmostEqual(told["median_gbit_per_s"], (seen[79] + seen[80]) / 2, places=3)
+        _, out, _ = run("report", path)
+        self.assertRegex(" ".join(out.decode().split()), r"^5\.\d+ GB/s bus bandwidth \(4\d\.\d+ Gbit/s\), the median of 160 .* Cannot tell from which size on")
+
     def test_links_of_one_node_only(self) -> None:
         peaks = {path: self.read(path)[1][0] for path in ("superbench/nccl_allreduce.log", "xxrjun-cluster/nccl_N1_G8_cnode3-009.log", "aws-dist-training/slurm-104.out")}
         self.assertEqual([(t["peak_gbps"], t["links"]) for t in peaks.values()], [(300, "NVLink 3"), (450, "NVLink 4"), (None, "")])

@@ -403,11 +403,24 @@ static bool measure_benches(const hu_step_log *log, hu_arena *arena, hu_log_answ
     return true;
 }
 
+static bool measure_prints(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    const size_t n = log->bus_prints.n;
+    int64_t     *values = n ? hu_arena_alloc(arena, n * sizeof *values) : NULL;
+
+    if (!values)
+        return n == 0;
+    memcpy(values, log->bus_prints.at, n * sizeof *values);
+    a->bus = hu_stats_of(values, n);
+    return true;
+}
+
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
 {
     *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN};
     if (!measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
-        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops))
+        !measure_prints(log, arena, out) || !hu_log_ops_measure(&log->ops, arena, &out->ops) ||
+        !hu_log_flops_measure(&log->flops, arena, &out->flops))
         return false;
     doubt_ops(log, out);
     return true;

@@ -54,6 +54,7 @@ typedef struct {
     double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
 
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
+    hu_stats        bus;        /* bits per second that ranks printed of a test of their own; n is 0 without */
     hu_op_answer    ops;
     hu_flops_answer flops;
     HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */

@@ -313,6 +313,18 @@ static size_t nccl_begins(const hu_tests_reader *r, hu_str line)
     return end < line.n && line.p[end] == ':' ? (size_t)(at - line.p) : line.n;
 }
 
+bool hu_tests_print(hu_str line, int64_t *bits)
+{
+    size_t at = 0;
+    double value;
+
+    if (!hu_str_ends(line, HU_STR("Gbps")) || !hu_str_equal(next_word(line, &at), HU_STR("busbw:")) ||
+        !is_value(next_word(line, &at), &value) || !(value < 1e6))
+        return false;
+    *bits = llround(value * 1e9);
+    return true;
+}
+
 void hu_tests_end(hu_tests_reader *r)
 {
     if (r->has_row && r->open)

@@ -24,6 +24,9 @@ typedef struct {
  */
 bool hu_tests_line(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_benches *out, hu_str *rest);
 
+/* "busbw: 40.4933  Gbps", as all_reduce_bench.py prints it for each rank: bits per second.  False: it is none. */
+bool hu_tests_print(hu_str line, int64_t *bits);
+
 /* At the end of a file: what waits is torn. */
 void hu_tests_end(hu_tests_reader *r);
 

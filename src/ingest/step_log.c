@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "ingest/autotuning.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/flops_profile.h"
 #include "ingest/format.h"
@@ -45,7 +46,8 @@ typedef struct {
     hu_ops_reader   ops;
     hu_flops_reader flops;
     hu_ranks_reader ranks;
-    bool            is_probe; /* ends as soon as it is known to be a log */
+    bool            is_in_tuning; /* a table of the autotuner's */
+    bool            is_probe;     /* ends as soon as it is known to be a log */
 } reader;
 
 /* steps */
@@ -247,7 +249,8 @@ static bool take_tables(reader *r, hu_str line, bool *is_taken)
         return false;
     if (*is_taken)
         return true;
-    if (!hu_flops_line(&r->flops, line, r->line, r->arena, &r->out->flops, is_taken))
+    if (!hu_autotuning_line(&r->is_in_tuning, line, r->arena, &r->out->tuning) ||
+        !hu_flops_line(&r->flops, line, r->line, r->arena, &r->out->flops, is_taken))
         return false;
     return *is_taken || hu_ops_line(&r->ops, line, r->line, r->arena, &r->out->ops, is_taken);
 }
@@ -255,6 +258,7 @@ static bool take_tables(reader *r, hu_str line, bool *is_taken)
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
+    int64_t      bits;
     size_t       parts;
     bool         is_taken;
 
@@ -267,6 +271,8 @@ static bool take_line(reader *r, hu_str line, char *room)
         return false;
     if (line.n < LEAST_LINE || is_taken)
         return true;
+    if (hu_tests_print(line, &bits))
+        return hu_vec_push(r->arena, &r->out->bus_prints, bits);
     if (!hu_tests_line(&r->tests, line, r->line, r->arena, &r->out->benches, &line))
         return false;
     parts = hu_step_parts(line);
@@ -279,8 +285,8 @@ static bool take_line(reader *r, hu_str line, char *room)
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->ops.n || log->flops.iter_ns > 0 ||
-           (log->benches.n && log->benches.at[0].rows.n);
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->ops.n || log->tuning.spaces.n || log->bus_prints.n ||
+           log->flops.iter_ns > 0 || (log->benches.n && log->benches.at[0].rows.n);
 }
 
 /* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
@@ -327,7 +333,11 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
     reader r = {.out = out, .arena = arena, .pattern = pattern, .first = out->steps.n, .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
     bool   is_taken;
-    int    rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
+    int    rc;
+
+    if (!pattern && hu_autotuning_probe(hu_input_head(in)))
+        return hu_autotuning_read(in, arena, &out->tuning, err);
+    rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
 
     if (rc == 0)
         rc = hu_input_status(in, err);
@@ -384,7 +394,8 @@ bool hu_step_log_is_file(const char *path, bool any_text)
     struct stat            st;
     hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
     const hu_str           head = in ? hu_input_head(in) : (hu_str){0};
-    const bool             is = is_text(head) && !is_known(head) && !hu_stranger_words(head) && (any_text || probe(in));
+    const bool             is = is_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
+                                      (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
 
     if (in)
         hu_input_close(in);

@@ -7,6 +7,7 @@
 #include "advise/say.h"
 #include "render/log_bench.h"
 #include "render/log_tables.h"
+#include "render/log_tuning.h"
 
 static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
 static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
@@ -17,8 +18,11 @@ const char hu_log_why_not[] =
 
 const char *hu_log_cannot_tell(const hu_log_report *r)
 {
-    if (r->log->steps.n || !r->log->benches.n)
+    if (r->log->steps.n || (!r->log->benches.n && !r->log->bus_prints.n && !hu_tuning_is_there(&r->log->tuning)))
         return hu_log_why_not;
+    if (!r->log->benches.n && !r->log->bus_prints.n)
+        return "Cannot tell from results of the autotuner: what limits each configuration, and whether one that it did not try is "
+               "faster. DeepSpeed measures forward, backward and step alone, so its rates are above those of training.";
     return "Cannot tell from a test of collectives that run alone: what they take in a job, where computing runs beside them "
            "and ranks come late. Record a few steps of it: holdup run -- COMMAND, or torch.profiler.";
 }

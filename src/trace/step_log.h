@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "trace/log_bench.h"
 #include "trace/log_tables.h"
+#include "trace/log_tuning.h"
 
 typedef struct {
     int64_t  iteration;
@@ -64,9 +65,11 @@ typedef struct {
     hu_log_nccl    nccl;
     hu_log_benches benches;
     hu_log_ops     ops;
-    hu_log_flops   flops;
-    uint64_t       n_lines, n_twins; /* twins: lines of another rank about a step that is there */
-    bool           is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
+    hu_log_flops  flops;
+    hu_log_tuning tuning;
+    uint64_t      n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool          is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
 } hu_step_log;
 
 #endif

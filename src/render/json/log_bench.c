@@ -89,8 +89,23 @@ static void write_test(hu_json_out *j, const hu_bench_answer *a)
     hu_json_close(j, '}');
 }
 
+static void write_prints(hu_json_out *j, const hu_stats *s)
+{
+    if (s->n == 0) {
+        hu_json_null(j, "bus_prints");
+        return;
+    }
+    hu_json_open(j, "bus_prints", '{');
+    hu_json_int(j, "count", (int64_t)s->n);
+    hu_json_fixed(j, "median_gbit_per_s", s->median / 1e9, 4);
+    hu_json_fixed(j, "least_gbit_per_s", (double)s->min / 1e9, 4);
+    hu_json_fixed(j, "most_gbit_per_s", (double)s->max / 1e9, 4);
+    hu_json_close(j, '}');
+}
+
 void hu_bench_json(const hu_log_report *r, hu_json_out *j)
 {
+    write_prints(j, &r->answer->bus);
     hu_json_open(j, "tests", '[');
     for (size_t i = 0; i < r->answer->benches.n; i++)
         write_test(j, &r->answer->benches.at[i]);

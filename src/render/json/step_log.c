@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "render/log_bench.h"
 #include "render/log_tables.h"
+#include "render/log_tuning.h"
 
 static void write_stats(hu_json_out *j, const hu_stats *s)
 {
@@ -138,6 +139,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_nccl(&j, &r->log->nccl);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
+    hu_tuning_json(r, scratch, &j);
     hu_json_open(&j, "hints", '[');
     for (size_t i = 0; i < n; i++) {
         hu_json_open(&j, NULL, '{');

@@ -64,8 +64,30 @@ static void write_curve(const hu_log_report *r, const hu_bench_answer *a, hu_out
         hu_out_printf(out, "%*severy %zu of %zu sizes (--top)\n", LABEL, "", step, n);
 }
 
+/* "40.5 Gbit/s (5.06 GB/s) …": a test that prints neither sizes nor a table. */
+static void write_prints(const hu_log_report *r, hu_out *out)
+{
+    const hu_stats *s = &r->answer->bus;
+    char            line[LINE_BYTES], median[HU_UNIT_BYTES], bytes[HU_UNIT_BYTES], least[HU_UNIT_BYTES], most[HU_UNIT_BYTES];
+
+    if (s->n == 0)
+        return;
+    hu_units_number(median, s->median / 1e9);
+    hu_units_number(bytes, s->median / 8e9);
+    hu_units_number(least, (double)s->min / 1e9);
+    hu_units_number(most, (double)s->max / 1e9);
+    snprintf(
+        line, sizeof line,
+        "%s GB/s bus bandwidth (%s Gbit/s), the median of %s that ranks printed (%s to %s Gbit/s). Cannot tell from which size "
+        "on, nor the latency: the test prints no sizes, as nccl-tests does.",
+        bytes, median, hu_say_count((int64_t)s->n).t, least, most);
+    write_wrapped(r, out, 0, line);
+    hu_out_text(out, "\n");
+}
+
 void hu_bench_text(const hu_log_report *r, hu_out *out)
 {
+    write_prints(r, out);
     for (size_t i = 0; i < r->answer->benches.n; i++) {
         const hu_bench_answer *a = &r->answer->benches.at[i];
         char                   words[HU_BENCH_WORDS];
