@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_step_log.c - any bytes as a log of a training run, in chunks of any size, to the last answer: no crash, no hang.
  *
- * Three properties: chunks do not change what is read, steps are longer than nothing, and no level is negative.
+ * Properties: chunks do not change what is read, steps are longer than nothing, no level is negative; a test of collectives
+ * reaches what one of its rows has, modules have places in their text, and shares of operations are no more than the whole.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,38 @@ static void check(const hu_step_log *log, const hu_log_answer *a)
         fail("more than there is");
 }
 
+static void check_tables(const hu_step_log *log, const hu_log_answer *a)
+{
+    double shares = 0;
+
+    for (size_t i = 0; i < a->benches.n; i++) {
+        const hu_bench_answer *b = &a->benches.at[i];
+
+        if (b->best > 0 && (b->best_at <= 0 || b->from < 0 || b->half < 0 || b->test->rows.n == 0))
+            fail("a bandwidth without a row");
+        if (b->latency < 0 || b->beta < 0 || b->wrong < 0)
+            fail("a line below zero");
+    }
+    for (size_t i = 0; i < a->ops.at.n; i++)
+        shares += a->ops.at.at[i].share;
+    if (shares > 1.000001)
+        fail("operations that are more than all");
+    for (size_t i = 0; i < log->flops.modules.n; i++)
+        if (log->flops.modules.at[i].depth < 0 || !log->flops.modules.at[i].name.p)
+            fail("a module without a place");
+    for (size_t i = 0; i < a->parts.n; i++)
+        if (a->parts.at[i].spread.n && a->parts.at[i].spread.min < 0)
+            fail("a fastest rank that is slower than the slowest");
+}
+
+static bool differ(const hu_step_log *a, const hu_step_log *b)
+{
+    return a->steps.n != b->steps.n || a->n_lines != b->n_lines || a->nccl.n_lines != b->nccl.n_lines ||
+           a->benches.n != b->benches.n || a->ops.n != b->ops.n || a->flops.modules.n != b->flops.modules.n ||
+           a->parts.n != b->parts.n || a->tuning.experiments.n != b->tuning.experiments.n ||
+           a->tuning.spaces.n != b->tuning.spaces.n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const hu_str  bytes = {(const char *)data, n};
@@ -53,11 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         hu_out             *out = hu_out_open_memory(arena);
 
         check(&log, &answer);
+        check_tables(&log, &answer);
         hu_log_text(&r, arena, out);
         hu_log_json(&r, arena, out);
         hu_out_abandon(out);
-        if (read_log(bytes, 64, arena, &again) &&
-            (again.steps.n != log.steps.n || again.n_lines != log.n_lines || again.nccl.n_lines != log.nccl.n_lines))
+        if (read_log(bytes, 64, arena, &again) && differ(&log, &again))
             fail("chunks change what is read");
     }
     hu_arena_free(arena);

@@ -177,6 +177,19 @@ class Curves(Case):
             self.assertIsNone(told["tests"][0]["peak_gbps"])
             self.assertEqual(told["hints"], [])
 
+    def test_ports_of_a_node(self) -> None:
+        """NCCL tells the speed of each port; several processes tell the same ones.  Of sockets, and of an all-to-all, nothing is compared."""
+        ports = "".join(f"node{i % 2}:64904:649{i:02} [{i}] NCCL INFO NET/IB: [{i // 2}] mlx5_{i // 2}:uverbs0:1/RoCE provider=Mlx5 speed=100000 context=0x7fc37b2a20c0\n" for i in range(8))
+        via = "node1:64904:64941 [1] NCCL INFO Channel 00/0 : 1[1] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+        name, body = "# Collective test starting: all_reduce_perf\n", HEADING + ranks(16, hosts=2)
+        told = self.one(name + body + ports + via + COLUMNS + curve(25, 45, power(3, 33), 1.875))
+        self.assertEqual((told["peak_gbps"], told["links"]), (50, "ports of a node"))
+        path = self.folder / "test.log"
+        _, out, _ = run("report", path)
+        self.assertIn("90 % of the 50.0 GB/s that 4 InfiniBand or RoCE ports of a node carry in one direction", " ".join(out.decode().split()))
+        for text in (name.replace("all_reduce", "alltoall") + body + ports + via, body + ports + via, name + body + ports + via.replace("IB/0/GDRDMA", "Socket/0"), name + body + via):
+            self.assertIsNone(self.one(text + COLUMNS + curve(25, 45, power(3, 33), 1.875))["peak_gbps"])
+
     def test_types_are_curves_of_their_own(self) -> None:
         body = curve(25, 400, power(3, 30))
         told = self.of(HEADING + ranks() + COLUMNS + body + body.replace("float", " half"))

@@ -8,7 +8,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tests.program import SHARED, run, skip_loudly
+from tests.program import ROOT, SHARED, run, skip_loudly
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 DEEPSPEED = SHARED / "traces/deepspeed"
 MOE = DEEPSPEED / "megatron-ds-moe/gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log"
@@ -240,6 +245,24 @@ class Faces(Case):
             with self.subTest(what=what[:20]):
                 told = self.of(body + what + body.replace(b"/  100000", b"9/  100000"))
                 self.assertEqual(told["step"]["median_ns"], 1_000_000_000)
+
+
+class Schema(Case):
+    def test_answers(self) -> None:
+        """docs/step-log.schema.json has all members of what real logs give, and no others."""
+        schema = json.loads((ROOT / "docs/step-log.schema.json").read_text())
+        if not jsonschema:
+            skip_loudly("no jsonschema: answers of logs are not validated")
+            return
+        seen = 0
+        made = self.folder / "train.log"
+        made.write_text("".join(megatron(i, 600 if i < 120 else 690) for i in range(1, 200)) + "node1:10:20 [0] NCCL INFO comm 0x1 rank 3 nranks 16 cudaDev 3 - Init COMPLETE\n")
+        for path in (made, *(DEEPSPEED.glob("*/*") if DEEPSPEED.exists() else ()), *(SHARED / "traces/nccl").glob("*/*")):
+            with self.subTest(path.name):
+                jsonschema.validate(self.ask(path), schema)
+                seen += 1
+        if seen == 1:
+            skip_loudly("no real logs to validate")
 
 
 if __name__ == "__main__":

@@ -113,11 +113,33 @@ static bool measure_fit(const hu_log_bench *test, hu_arena *arena, hu_bench_answ
     return true;
 }
 
-/* Only of GPUs of one machine: what a network carries is told by none of these lines. */
+/*
+ * In a ring each byte of bus bandwidth leaves a node once, whatever the number of its GPUs: the ports of a node are its limit.
+ * An all-to-all has another one, and of a test without a name nobody knows.
+ */
+static void measure_network(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a)
+{
+    static const char *const rings[] = {"all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "broadcast_perf",
+                                        "reduce_perf"};
+    bool                     is_ring = false;
+
+    for (size_t i = 0; i < HU_COUNT(rings); i++)
+        is_ring |= hu_str_equal(test->name, hu_str_of(rings[i]));
+    if (!is_ring || nccl->n_ib + nccl->n_ib_direct == 0 || nccl->n_socket + nccl->n_other > 0)
+        return;
+    for (size_t i = 0; i < HU_LOG_NICS; i++) {
+        a->peak += nccl->nic_mbps[i] / 8e3;
+        a->n_ports += nccl->nic_mbps[i] > 0;
+    }
+}
+
+/* Of GPUs of one machine by their makers' documents. */
 static void measure_peak(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a)
 {
     const bool is_peer_to_peer = nccl->n_shm == 0 || nccl->n_p2p > 0;
 
+    if (test->several_hosts)
+        measure_network(test, nccl, a);
     if (test->several_hosts || test->several_devices || test->ranks < 2 || !is_peer_to_peer)
         return;
     a->peak = hu_links_gbps(test->device, test->ranks, &a->links);

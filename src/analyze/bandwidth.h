@@ -21,6 +21,7 @@ typedef struct {
     double              beta;    /* GB/s, of the line through the large ones; NaN */
     double              peak;    /* GB/s that the links can carry in one direction; 0 not known */
     const char         *links;   /* "NVLink 4"; NULL: as NCCL's topology has it */
+    int64_t             n_ports; /* of a node, where `peak` is what its InfiniBand or RoCE ports carry; else 0 */
     double              wrong;   /* elements, of all sizes */
     const hu_bench_row *first_wrong;
     bool                is_checked; /* any result was */

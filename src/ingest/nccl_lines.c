@@ -106,6 +106,20 @@ static void read_system(hu_str rest, hu_log_nccl *out)
         out->local_gbps = gbps;
 }
 
+/* "NET/IB: [1] mlx5_1:uverbs1:1/RoCE provider=Mlx5 speed=100000 context=…": megabits per second of a port. */
+static void read_port(hu_str rest, hu_log_nccl *out)
+{
+    const hu_str number = behind(rest, "NET/IB: ["), speed = first_word(behind(number, " speed="));
+    int64_t      port;
+    double       mbps;
+
+    if (!number.n || !speed.n || !isdigit((unsigned char)number.p[0]))
+        return;
+    port = number_of(number);
+    if (port < HU_LOG_NICS && hu_parse_f64(speed, &mbps) && mbps > 0 && mbps < 1e8)
+        out->nic_mbps[port] = mbps;
+}
+
 static bool read_info(hu_str rest, uint64_t number, hu_arena *arena, hu_log_nccl *out)
 {
     const hu_str devices = behind(rest, "NET/IB : Using "), ranks = behind(rest, " nranks ");
@@ -115,6 +129,7 @@ static bool read_info(hu_str rest, uint64_t number, hu_arena *arena, hu_log_nccl
         out->ranks = number_of(ranks);
     out->n_no_ib += has(rest, "NET/IB : No device found");
     read_system(rest, out);
+    read_port(rest, out);
     if (devices.n && !out->ib_devices.n) {
         const char *oob = memmem(devices.p, devices.n, " ; OOB", 6);
 

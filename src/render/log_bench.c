@@ -79,8 +79,22 @@ void hu_bench_sentence(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
                  say_size(a->test->rows.at[0].bytes).t);
 }
 
+/* "NVLink 4", "4 InfiniBand or RoCE ports of a node", "the links that NCCL's topology has" */
+static hu_said say_links(const hu_bench_answer *a)
+{
+    hu_said s;
+
+    if (a->n_ports)
+        snprintf(s.t, sizeof s.t, "%s InfiniBand or RoCE port%s of a node", hu_say_count(a->n_ports).t,
+                 hu_plural(a->n_ports));
+    else
+        snprintf(s.t, sizeof s.t, "%s", a->links ? a->links : "a GPU's links, in NCCL's topology,");
+    return s;
+}
+
 void hu_bench_peak_words(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
 {
+    const char  *carry = a->n_ports == 1 || a->links ? "carries" : "carry";
     const double share = a->best / a->peak;
 
     if (!(a->best > 0))
@@ -91,17 +105,12 @@ void hu_bench_peak_words(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
                                         : "what the links between these GPUs can carry is not known");
     else if (share > NOT_ABOVE)
         snprintf(out, HU_BENCH_WORDS,
-                 "above the %s GB/s that %s carries in one direction: bus bandwidth counts a ring, and reductions in "
-                 "the switch (NVLS) send less",
-                 say_gbps(a->peak).t, a->links ? a->links : "the links");
+                 "above the %s GB/s that %s %s in one direction: bus bandwidth counts a ring, and %s less",
+                 say_gbps(a->peak).t, say_links(a).t, carry,
+                 a->n_ports ? "trees and reductions in the network send" : "reductions in the switch (NVLS) send");
     else
-        snprintf(out, HU_BENCH_WORDS, "%s of the %s GB/s that %s", hu_say_pct(100 * share).t, say_gbps(a->peak).t,
-                 a->links ? a->links : "NCCL's topology has for a GPU's links");
-    if (a->peak > 0 && share <= NOT_ABOVE && a->links) {
-        const size_t n = strlen(out);
-
-        snprintf(out + n, HU_BENCH_WORDS - n, " carries in one direction");
-    }
+        snprintf(out, HU_BENCH_WORDS, "%s of the %s GB/s that %s %s in one direction", hu_say_pct(100 * share).t,
+                 say_gbps(a->peak).t, say_links(a).t, carry);
 }
 
 static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id)
@@ -135,9 +144,11 @@ static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n
 {
     if (a->peak > 0 && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
         SAY(add(out, n, "far_below_links"),
-            "%s reaches %s of what the links carry (%s of %s GB/s). Look at nvidia-smi topo -m and nvlink --status, ACS and "
-            "IOMMU (holdup doctor), NCCL_P2P_DISABLE, NCCL_ALGO and NCCL_PROTO.",
-            name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t);
+            "%s reaches %s of what the links carry (%s of %s GB/s). Look at %s, ACS and IOMMU (holdup doctor), NCCL_ALGO and "
+            "NCCL_PROTO.",
+            name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t,
+            a->n_ports ? "GPUDirect RDMA, NCCL_IB_HCA, ibstat and the switches"
+                       : "nvidia-smi topo -m and nvlink --status, NCCL_P2P_DISABLE");
     if (!a->is_flat && a->test->rows.n && a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes)
         SAY(add(out, n, "not_saturated"),
             "The sizes of %s end before its bandwidth does: run it up to larger ones (-e 8G) to know what the links give.",

@@ -39,6 +39,8 @@ typedef struct {
 
 typedef HU_VEC(hu_log_words) hu_log_list;
 
+enum { HU_LOG_NICS = 32 };
+
 /* From NCCL_DEBUG=INFO or WARN. */
 typedef struct {
     hu_str      version; /* "" */
@@ -50,6 +52,7 @@ typedef struct {
     hu_str      ib_devices; /* as the first process lists them; "" */
     hu_log_list settings;   /* "NCCL_IB_DISABLE set by environment to 1." */
     hu_log_list warnings;
+    double      nic_mbps[HU_LOG_NICS]; /* of each InfiniBand or RoCE port of a node, by its number; 0: there is none */
     double      local_gbps; /* what the links of a GPU carry within its node, as NCCL's topology has it; 0 not told */
     uint64_t    n_lines;
 } hu_log_nccl;

@@ -53,6 +53,13 @@ static void write_size(hu_json_out *j, const char *key, int64_t bytes)
         hu_json_null(j, key);
 }
 
+static const char *links_of(const hu_bench_answer *a)
+{
+    if (a->peak <= 0)
+        return "";
+    return a->n_ports ? "ports of a node" : a->links ? a->links : "NCCL's topology";
+}
+
 static void write_test(hu_json_out *j, const hu_bench_answer *a)
 {
     const hu_log_bench *t = a->test;
@@ -79,7 +86,7 @@ static void write_test(hu_json_out *j, const hu_bench_answer *a)
     hu_json_fixed(j, "beta_gbps", a->beta, 3);
     write_fit(j, &a->fit);
     hu_json_fixed(j, "peak_gbps", a->peak > 0 ? a->peak : (double)NAN, 3);
-    hu_json_str(j, "links", hu_str_of(a->peak > 0 ? a->links ? a->links : "NCCL's topology" : ""));
+    hu_json_str(j, "links", hu_str_of(links_of(a)));
     hu_json_bool(j, "is_checked", a->is_checked);
     hu_json_fixed(j, "wrong", a->wrong, 0);
     write_size(j, "out_of_bounds", t->out_of_bounds < 0 ? 0 : t->out_of_bounds);
