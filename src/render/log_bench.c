@@ -85,8 +85,7 @@ static hu_said say_links(const hu_bench_answer *a)
     hu_said s;
 
     if (a->n_ports)
-        snprintf(s.t, sizeof s.t, "%s InfiniBand or RoCE port%s of a node", hu_say_count(a->n_ports).t,
-                 hu_plural(a->n_ports));
+        snprintf(s.t, sizeof s.t, "%d InfiniBand or RoCE port%s of a node", (int)a->n_ports, hu_plural(a->n_ports));
     else
         snprintf(s.t, sizeof s.t, "%s", a->links ? a->links : "a GPU's links, in NCCL's topology,");
     return s;
