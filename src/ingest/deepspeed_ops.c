@@ -12,7 +12,7 @@
 
 #include "base/number.h"
 
-enum { MOST_OPS = 16384, MOST_WORDS = 12, NUMBERS = 4 };
+enum { MOST_OPS = 16384, MOST_LOOKS = 200000000, MOST_WORDS = 12, NUMBERS = 4 };
 
 /* The words of a line; 0 where it has more than that, as no row has. */
 static size_t words_of(hu_str line, hu_str *words)
@@ -81,7 +81,7 @@ static bool read_row(const hu_str *words, size_t n, hu_log_op *row, double *numb
 /* That row of an earlier table which this one has not told yet. */
 static hu_log_op *find(hu_ops_reader *r, hu_log_ops *out, double bytes)
 {
-    for (size_t i = 0; i < out->n; i++) {
+    for (size_t i = 0; i < out->n && r->n_looks < MOST_LOOKS; i++, r->n_looks++) {
         const size_t at = (r->next + i) % out->n;
         hu_log_op   *op = &out->at[at];
 
@@ -98,7 +98,7 @@ static bool take_row(hu_ops_reader *r, hu_log_op row, const double *numbers, hu_
     hu_log_op *op = find(r, out, row.bytes);
 
     if (!op) {
-        if (out->n == MOST_OPS)
+        if (out->n == MOST_OPS || r->n_looks >= MOST_LOOKS)
             return true;
         row.op = r->op;
         row.size = hu_arena_copy(arena, row.size);

@@ -11,6 +11,7 @@ typedef struct {
     hu_str   op;      /* of the rows that follow */
     uint64_t heading; /* the line of it */
     size_t   next;    /* the row of an earlier table that most likely comes */
+    uint64_t n_looks; /* at rows of earlier tables, in all */
 } hu_ops_reader;
 
 /* Takes a line of a table into *out; a later table of a size replaces an earlier one.  *is_taken: it was one.  False: no
