@@ -116,6 +116,12 @@ class Collectives(Case):
         self.assertEqual((size["average_ns"], size["fastest_rank_ns"], size["straggler_ns"]), (10_000_000, 7_000_000, 3_000_000))
         self.assertIn("300 ms of 1.00 s in collectives (30 %)", self.ids(told)["stragglers"]["words"])
 
+    def test_callers(self) -> None:
+        """With "debug" an operation has a row for each function that calls it."""
+        told = self.of(SUMMARY + "all_reduce | [Caller Func: step]\n" + op_row("4.0 KB", 10, 10, 1.0, 1, 1) + "all_reduce | [Caller Func: backward]\n" + op_row("4.0 KB", 20, 40, 2.0, 1, 1) +
+                       "loss: 2.5 and more\n" + op_row("8.0 KB", 20, 40, 2.0, 1, 1))
+        self.assertEqual([(s["op"], s["count"]) for s in told["comm"]["sizes"]], [("all_reduce | [Caller Func: step]", 10), ("all_reduce | [Caller Func: backward]", 20)])
+
     def test_a_later_summary_replaces(self) -> None:
         """Row by row, as sizes that differ may be printed alike."""
         body = lambda n: SUMMARY + "all_to_all_single\n" + op_row("1.03 MB", n, 10, 1.0, 1, 1) + op_row("1.03 MB", 2 * n, 10, 3.0, 1, 1)

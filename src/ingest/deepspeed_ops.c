@@ -12,7 +12,7 @@
 
 #include "base/number.h"
 
-enum { MOST_OPS = 16384, MOST_LOOKS = 200000000, MOST_WORDS = 12, NUMBERS = 4 };
+enum { MOST_OPS = 16384, MOST_LOOKS = 200000000, MOST_WORDS = 12, MOST_NAME = 64, NUMBERS = 4 };
 
 /* The words of a line; 0 where it has more than that, as no row has. */
 static size_t words_of(hu_str line, hu_str *words)
@@ -122,9 +122,9 @@ static bool take_row(hu_ops_reader *r, hu_log_op row, const double *numbers, hu_
     return true;
 }
 
-static bool is_op(hu_str word)
+static bool is_name(hu_str word)
 {
-    if (word.n == 0 || word.n > 64 || !isalpha((unsigned char)word.p[0]))
+    if (word.n == 0 || word.n > MOST_NAME || !isalpha((unsigned char)word.p[0]))
         return false;
     for (size_t i = 0; i < word.n; i++)
         if (!isalnum((unsigned char)word.p[i]) && !strchr("_.-", word.p[i]))
@@ -132,10 +132,23 @@ static bool is_op(hu_str word)
     return true;
 }
 
+/* "all_reduce", behind a launcher's rank; with "debug": "all_reduce | [Caller Func: step]".  n is 0 where it is none. */
+static hu_str op_of(const hu_str *words, size_t n)
+{
+    const size_t first = n > 1 && hu_str_ends(words[0], HU_STR(":")) ? 1 : 0;
+    hu_str       op = {words[first].p, 0};
+
+    if (n <= first || !is_name(words[first]) || (n > first + 1 && !hu_str_equal(words[first + 1], HU_STR("|"))))
+        return op;
+    op.n = (size_t)(words[n - 1].p + words[n - 1].n - op.p);
+    op.n = op.n > MOST_NAME ? MOST_NAME : op.n;
+    return op;
+}
+
 bool hu_ops_line(hu_ops_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_ops *out, bool *is_taken)
 {
     hu_log_op row = {.line = number};
-    hu_str    words[MOST_WORDS];
+    hu_str    words[MOST_WORDS], op;
     double    numbers[NUMBERS];
     size_t    n;
 
@@ -155,9 +168,10 @@ bool hu_ops_line(hu_ops_reader *r, hu_str line, uint64_t number, hu_arena *arena
         *is_taken = true;
         return take_row(r, row, numbers, arena, out);
     }
-    if ((n == 1 || (n == 2 && hu_str_ends(words[0], HU_STR(":")))) && is_op(words[n - 1])) {
+    op = n ? op_of(words, n) : HU_STR("");
+    if (op.n) {
         *is_taken = true;
-        r->op = hu_arena_copy(arena, words[n - 1]);
+        r->op = hu_arena_copy(arena, op);
         return r->op.p != NULL;
     }
     r->table = HU_OPS_NONE;
