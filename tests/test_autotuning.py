@@ -94,7 +94,8 @@ class Autotuning(unittest.TestCase):
     def test_files_of_experiments_to_come(self) -> None:
         """autotuning_exps has all of them in one directory, by name."""
         for micro in (1, 2):
-            (self.folder / f"z1_tmbspg{micro}.json").write_text(json.dumps({"name": f"z1_tmbspg{micro}", "ds_config": {"train_micro_batch_size_per_gpu": micro, "zero_optimization": {"stage": 1}}, "num_gpus": 8}))
+            config = {"train_micro_batch_size_per_gpu": micro, "zero_optimization": {"stage": 1}}
+            (self.folder / f"z1_tmbspg{micro}.json").write_text(json.dumps({"name": f"z1_tmbspg{micro}", "ds_config": config, "num_gpus": 8}))
         self.assertEqual([(e["name"], e["micro_batch"]) for e in self.ask(self.folder)["experiments"]], [("z1_tmbspg1", 1), ("z1_tmbspg2", 2)])
 
     def test_hostile(self) -> None:

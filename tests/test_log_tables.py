@@ -246,9 +246,12 @@ class Ranks(Case):
 
     def test_hostile(self) -> None:
         body = "".join(megatron(i, 1000) + minmax(("optimizer", 90, 91)) for i in range(1, 30))
-        for what in ("(min, max) time across ranks (ms):\n x .: (5, 4)\n", "times across ranks (ms):\n  a:\n  rank 99999999999999999999: 5\n", "times across ranks (ms):\n" + "  a:\n  rank 1: 1e300\n" * 99,
-                     "Comm. Op Message Size\nall\n 1e400 B 1 1 1 1 1\n -4 KB 1 1 1 1 1\n 4 KB 99999999999999999999 1 1 1 1\n", "--------------- DeepSpeed Flops Profiler ----------\niter latency: 1e999 s\n---- Detailed Profile per GPU ----------\n" + "(a): B(\n" * 5000 + ")\n" * 6000,
-                     "-------------- DeepSpeed Flops Profiler -------\n----------- Aggregated Profile per GPU ---------\ndepth 99999999999:\n fwd latency - {'a': '1 Qs', 'b'\n"):
+        flops = "-------------- DeepSpeed Flops Profiler -------\n"
+        for what in ("(min, max) time across ranks (ms):\n x .: (5, 4)\n", "times across ranks (ms):\n  a:\n  rank 99999999999999999999: 5\n",
+                     "times across ranks (ms):\n" + "  a:\n  rank 1: 1e300\n" * 99,
+                     "Comm. Op Message Size\nall\n 1e400 B 1 1 1 1 1\n -4 KB 1 1 1 1 1\n 4 KB 99999999999999999999 1 1 1 1\n",
+                     flops + "iter latency: 1e999 s\n---- Detailed Profile per GPU ----------\n" + "(a): B(\n" * 5000 + ")\n" * 6000,
+                     flops + "----------- Aggregated Profile per GPU ---------\ndepth 99999999999:\n fwd latency - {'a': '1 Qs', 'b'\n"):
             with self.subTest(what[:30]):
                 told = self.of(body + what + "-" * 60 + "\n" + "".join(megatron(i, 1000) for i in range(30, 60)))
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (59, 1_000_000_000))
@@ -256,7 +259,8 @@ class Ranks(Case):
 
 class Text(Case):
     def test_width_and_words(self) -> None:
-        for path, words in ((ARGONNE, "printed totals of 4 sizes are below zero"), (REBALANCE, "far more than all steps took, which cannot be"), (PROFILE, "318 ms, step 6, by DeepSpeed's flops profiler: forward 130 ms (41 %)")):
+        for path, words in ((ARGONNE, "printed totals of 4 sizes are below zero"), (REBALANCE, "far more than all steps took, which cannot be"),
+                            (PROFILE, "318 ms, step 6, by DeepSpeed's flops profiler: forward 130 ms (41 %)")):
             if not path.exists():
                 skip_loudly(f"{path} is not there")
                 continue
