@@ -114,7 +114,7 @@ static bool measure_fit(const hu_log_bench *test, hu_arena *arena, hu_bench_answ
 }
 
 /*
- * In a ring each byte of bus bandwidth leaves a node once, whatever the number of its GPUs: the ports of a node are its limit.
+ * In a ring each byte of bus bandwidth leaves a node once, however many GPUs it has: the ports of a node are its limit.
  * An all-to-all has another one, and of a test without a name nobody knows.
  */
 static void measure_network(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bandwidth.h - the curve of a test of collectives: what it reaches, from which size on, its latency, and the links' peak. */
+ * bandwidth.h - the curve of a test of collectives: what it reaches and from which size on, latency, the links' peak. */
 #ifndef HU_ANALYZE_BANDWIDTH_H
 #define HU_ANALYZE_BANDWIDTH_H
 

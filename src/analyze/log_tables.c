@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log_tables.c - sums over sizes and classes.
  *
- * The comms logger waits for each call, so its time has the wait for the last rank in it.  A message of SMALL bytes takes some
- * ten microseconds on any link between GPUs; where it takes a hundred times that, ranks wait for each other and not for bytes.
+ * The comms logger waits for each call, so its time has the wait for the last rank in it.  A message of SMALL bytes takes
+ * some ten microseconds on any link between GPUs; where it takes a hundred times that, ranks wait for each other and not for
+ * bytes.
  */
 #include "analyze/log_tables.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * autotuning.c - small JSON files, four to an experiment, and the table of the best.
  *
- *     autotuning_results/z1_gas1_tmbspg3/   exp.json  ds_config.json  metrics.json       model_info.json of the first experiment
+ *     autotuning_results/z1_gas1_tmbspg3/   exp.json, ds_config.json, metrics.json; of the first one model_info.json
  *     autotuning_results/summary.txt        | tuning_space | num_experiments | best_metric_val | best_exp_name |
  */
 #include "ingest/autotuning.h"

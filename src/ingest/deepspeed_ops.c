@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * deepspeed_ops.c - a heading, then operations, and below each "914.0 MB  1650  -296460.05  230.41  66.55  66.53".
  *
- * The second table, "Breakdown with straggler effect", has the same sizes: what the fastest rank took, and what this one took
- * longer.  log_summary may be called again and again: counts grow, and the last table is the run's.  Sizes are rounded when they are
- * printed, so a table may have several rows of "1.03 MB": each replaces one of the table before, in their order.
+ * The second table, "Breakdown with straggler effect", has the same sizes: what the fastest rank took, and what this one
+ * took longer.  log_summary may be called again and again: counts grow, and the last table is the run's.  Sizes are rounded
+ * when they are printed, so a table may have several rows of "1.03 MB": each replaces one of the table before, in their order.
  */
 #include "ingest/deepspeed_ops.h"
 

@@ -4,9 +4,10 @@
  *     fwd latency:                                  130.11 ms              totals: a key, a number, a unit
  *     fwd latency - {'MoE': '125.85 ms', …}                                classes at one depth
  *     (ln1): LayerNorm(512 = 0% Params, 0 MACs = 0% MACs, 70.1 us = 0% latency, 18.7 GFLOPS, (256,), …)
- *     (moe): MoE(                                                          a module with others in it: numbers in the next line
+ *     (moe): MoE(                                                     a module with others in it: numbers in the next line
  *
- * Containers (ModuleList) have no numbers of their own in the detailed part: what is in them counts for the module around them.
+ * Containers (ModuleList) have no numbers of their own in the detailed part: what is in them counts for the module around
+ * them.
  */
 #include "ingest/flops_profile.h"
 

@@ -15,7 +15,7 @@ typedef struct {
     size_t  n_open;                   /* may be more than fit */
 } hu_flops_reader;
 
-/* Takes a line of a profile into *out; a later profile replaces an earlier one.  *is_taken: it was one.  False: no memory. */
+/* Takes a line of a profile into *out; a later one replaces an earlier one.  *is_taken: it was of one.  False: no memory. */
 bool hu_flops_line(hu_flops_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_flops *out, bool *is_taken);
 
 #endif

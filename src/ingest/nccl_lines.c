@@ -102,7 +102,8 @@ static void read_system(hu_str rest, hu_log_nccl *out)
     double gbps;
 
     number = number.n ? first_word(behind(number, "totalBw ")) : number;
-    if (number.n && hu_parse_f64(number, &gbps) && gbps > 0 && gbps < 1e5 && (out->local_gbps <= 0 || gbps < out->local_gbps))
+    if (number.n && hu_parse_f64(number, &gbps) && gbps > 0 && gbps < 1e5 &&
+        (out->local_gbps <= 0 || gbps < out->local_gbps))
         out->local_gbps = gbps;
 }
 

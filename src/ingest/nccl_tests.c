@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nccl_tests.c - tables of "size count type redop root time algbw busbw #wrong".
  *
- * Traps: a row is printed in pieces, and with NCCL_DEBUG lines of NCCL's stand between them and even behind a number without a
- * blank ("-1node7:64904:64904 [0] NCCL INFO").  Only the name of the host tells where they begin.  Older tests print no name,
- * no root, and "error" for "#wrong"; newer ones have further columns, so the heading says what a number is.  Launchers put the
- * rank before each line.  Sizes are as nccl-tests counts them: the whole buffer.
+ * Traps: a row is printed in pieces, and with NCCL_DEBUG lines of NCCL's stand between them and even behind a number without
+ * a blank ("-1node7:64904:64904 [0] NCCL INFO").  Only the name of the host tells where they begin.  Older tests print no
+ * name, no root, and "error" for "#wrong"; newer ones have further columns, so the heading says what a number is.  Launchers
+ * put the rank before each line.  Sizes are as nccl-tests counts them: the whole buffer.
  */
 #include "ingest/nccl_tests.h"
 

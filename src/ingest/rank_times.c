@@ -3,7 +3,7 @@
  *
  *     (min, max) time across ranks (ms):
  *         forward-backward ...............................: (3198.27, 3199.53)
- *     max time across ranks (ms):                                              older versions keep "(min, max)" as the heading
+ *     max time across ranks (ms):                                      older versions keep the heading "(min, max)"
  *         optimizer ......................................: 166.36
  *     times across ranks (ms):
  *       forward-backward:

@@ -128,8 +128,8 @@ static void hint_wrong(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->wrong > 0)
         SAY(add(out, n, "wrong_results"),
-            "%s: %s elements of the results are wrong, first at %s (line %llu). Data is damaged on its way: train on none of "
-            "these GPUs before it is found. Run the test on half of them at a time; look at ECC and XID errors (holdup "
+            "%s: %s elements of the results are wrong, first at %s (line %llu). Data is damaged on its way: train on none "
+            "of these GPUs before it is found. Run the test on half of them at a time; look at ECC and XID errors (holdup "
             "doctor), links and the fabric manager.",
             name_of(a).t, hu_say_count((int64_t)fmin(a->wrong, 9e18)).t, say_size(a->first_wrong->bytes).t,
             (unsigned long long)a->first_wrong->line);
@@ -143,8 +143,8 @@ static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n
 {
     if (a->peak > 0 && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
         SAY(add(out, n, "far_below_links"),
-            "%s reaches %s of what the links carry (%s of %s GB/s). Look at %s, ACS and IOMMU (holdup doctor), NCCL_ALGO and "
-            "NCCL_PROTO.",
+            "%s reaches %s of what the links carry (%s of %s GB/s). Look at %s, ACS and IOMMU (holdup doctor), NCCL_ALGO "
+            "and NCCL_PROTO.",
             name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t,
             a->n_ports ? "GPUDirect RDMA, NCCL_IB_HCA, ibstat and the switches"
                        : "nvidia-smi topo -m and nvlink --status, NCCL_P2P_DISABLE");

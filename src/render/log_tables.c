@@ -26,7 +26,8 @@ static void hint_ops(const hu_op_answer *a, hu_log_hint *out, size_t *n)
         return;
     if (a->waits && a->wait_ns >= LEAST_SHARE * a->ns)
         SAY(add(out, n, "waits_in_collectives"),
-            "Ranks wait for each other, by the comms logger's times: %.*s of %.*s takes %s on average (%s calls), and so few bytes need microseconds. Such "
+            "Ranks wait for each other, by the comms logger's times: %.*s of %.*s takes %s on average (%s calls), "
+            "and so few bytes need microseconds. Such "
             "calls are %s of the time in collectives. Look for the rank that comes late: its input, its host, its GPU's "
             "clocks; or for work that ranks share unevenly.",
             (int)(a->waits->op.n < 60 ? a->waits->op.n : 60), a->waits->op.p, (int)a->waits->size.n, a->waits->size.p,
@@ -72,8 +73,8 @@ static void hint_spread(const hu_log_report *r, hu_log_hint *out, size_t *n)
     hint = add(out, n, "ranks_differ");
     hint->most_saved = worst->spread.median;
     SAY(hint,
-        "%.*s takes %s longer on the slowest rank than on the fastest (median)%s: as ranks wait for each other, a step would be "
-        "that much shorter at most if all were as fast.",
+        "%.*s takes %s longer on the slowest rank than on the fastest (median)%s: as ranks wait for each other, a step "
+        "would be that much shorter at most if all were as fast.",
         (int)(worst->name.n < 80 ? worst->name.n : 80), worst->name.p, hu_say_time(worst->spread.median).t, rank);
 }
 
