@@ -3,7 +3,7 @@
  *
  * The second table, "Breakdown with straggler effect", has the same sizes: what the fastest rank took, and what this one
  * took longer.  log_summary may be called again and again: counts grow, and the last table is the run's.  Sizes are rounded
- * when they are printed, so a table may have several rows of "1.03 MB": each replaces one of the table before, in their order.
+ * when they are printed, so a table may have several rows of "1.03 MB": each replaces one of the table before, in order.
  */
 #include "ingest/deepspeed_ops.h"
 

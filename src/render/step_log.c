@@ -22,7 +22,8 @@ const char *hu_log_cannot_tell(const hu_log_report *r)
         return hu_log_why_not;
     if (!r->log->benches.n && !r->log->bus_prints.n)
         return "Cannot tell from results of the autotuner: what limits each configuration, and whether one that it did not "
-               "try is faster. DeepSpeed measures forward, backward and step alone, so its rates are above those of training.";
+               "try is faster. DeepSpeed measures forward, backward and step alone, so its rates are above "
+               "those of training.";
     return "Cannot tell from a test of collectives that run alone: what they take in a job, where computing runs beside "
            "them and ranks come late. Record a few steps of it: holdup run -- COMMAND, or torch.profiler.";
 }

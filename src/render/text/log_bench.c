@@ -78,8 +78,8 @@ static void write_prints(const hu_log_report *r, hu_out *out)
     hu_units_number(most, (double)s->max / 1e9);
     snprintf(
         line, sizeof line,
-        "%s GB/s bus bandwidth (%s Gbit/s), the median of %s that ranks printed (%s to %s Gbit/s). Cannot tell from which size "
-        "on, nor the latency: the test prints no sizes, as nccl-tests does.",
+        "%s GB/s bus bandwidth (%s Gbit/s), the median of %s that ranks printed (%s to %s Gbit/s). Cannot tell from which "
+        "size on, nor the latency: the test prints no sizes, as nccl-tests does.",
         bytes, median, hu_say_count((int64_t)s->n).t, least, most);
     write_wrapped(r, out, 0, line);
     hu_out_text(out, "\n");
