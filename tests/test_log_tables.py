@@ -13,6 +13,7 @@ from tests.test_step_log import megatron
 
 DEEPSPEED = SHARED / "traces/deepspeed"
 ARGONNE = DEEPSPEED / "argonne-wallclock/cooldown.md"
+SUPERBENCH = DEEPSPEED / "superbench-megatron/megatron_deepspeed.log"
 REBALANCE = DEEPSPEED / "topomoe/rebalance_step25.out"
 PROFILE = DEEPSPEED / "topomoe/flops_profile.txt"
 FACTORS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6}
@@ -217,6 +218,13 @@ class Ranks(Case):
                          {"fwd": "forward-backward", "bwd": "forward-backward", "step": "optimizer", "optimizer": None, "forward-backward": None})
         self.assertEqual([p["count"] for p in told["parts"] if p["name"] == "optimizer_step"], [len(re.findall(r"\| optimizer_step: ", text))])
 
+    def test_once(self) -> None:
+        """Behind the rank of a launcher; what is told once is no part of a step."""
+        text, told = self.real(SUPERBENCH)
+        seen = {name: float(most) for name, most in re.findall(r"^vm-\S+: +(\S+) \.+: \([\d.]+, ([\d.]+)\)\s*$", text, re.M)}
+        self.assertEqual(len(seen), 3)
+        self.assertEqual({p["name"]: p["median_ns"] / 1e6 for p in told["parts"] if p["role"] == "once"}, seen)
+
     def test_ranks_that_differ(self) -> None:
         told = self.of("".join(megatron(i, 1000) + minmax(("forward-backward", 700, 890), ("forward-compute", 200, 390 + i % 3), ("optimizer", 90, 90)) for i in range(1, 30)))
         hint = self.ids(told)["ranks_differ"]
@@ -238,6 +246,10 @@ class Ranks(Case):
         self.assertEqual((parts["forward-backward"]["slowest_rank"], parts["forward-backward"]["median_ns"], parts["forward-backward"]["spread_ns"]), (5, 870_000_000, 170_000_000))
         self.assertEqual((parts["forward-backward"]["count"], parts["optimizer"]["count"], parts["optimizer"]["spread_ns"]), (29, 29, None))
         self.assertIn("rank 5 is the slowest in 90 % of the lines", self.ids(told)["ranks_differ"]["words"])
+
+    def test_lines_of_others_between(self) -> None:
+        told = self.of("".join(megatron(i, 1000) + minmax(("forward-backward", 700, 890), ("optimizer", 90, 91)).replace("\n    opt", "\nnode7: > building\nnode8: loading\n    opt") for i in range(1, 30)))
+        self.assertEqual({p["name"]: p["count"] for p in told["parts"]}, {"forward-backward": 29, "optimizer": 29})
 
     def test_what_ends_a_block(self) -> None:
         """Other lines with colons are no timers of all ranks."""

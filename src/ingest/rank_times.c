@@ -9,7 +9,8 @@
  *       forward-backward:
  *          rank  0: 3198.27
  *
- * A launcher's words may stand before a line, and the first timer behind the heading.
+ * A launcher's words may stand before a line, lines of another rank between two of a block, and the first timer behind the
+ * heading.
  */
 #include "ingest/rank_times.h"
 
@@ -17,6 +18,8 @@
 #include <math.h>
 
 #include "base/number.h"
+
+enum { MOST_OTHERS = 3 };
 
 static const double MOST_MS = 1e9;
 
@@ -134,7 +137,7 @@ void hu_ranks_line(hu_ranks_reader *r, hu_str line, hu_rank_time *out, bool *has
         *has = end_list(r, out);
         *is_taken = true;
         r->block = at ? HU_RANKS_VALUES : HU_RANKS_LISTS;
-        r->n_name = 0;
+        r->n_name = r->n_others = 0;
         if (at && !*has) {
             at += sizeof values - 1;
             *has = read_value((hu_str){at, (size_t)(line.p + line.n - at)}, out);
@@ -148,6 +151,7 @@ void hu_ranks_line(hu_ranks_reader *r, hu_str line, hu_rank_time *out, bool *has
     if (r->block != HU_RANKS_VALUES)
         return;
     *has = *is_taken = read_value(line, out);
-    if (!*is_taken)
+    r->n_others = *is_taken ? 0 : r->n_others + 1;
+    if (r->n_others > MOST_OTHERS)
         r->block = HU_RANKS_NONE;
 }

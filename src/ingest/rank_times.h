@@ -14,7 +14,7 @@ enum { HU_RANK_NAME = 96 };
 typedef struct {
     enum { HU_RANKS_NONE, HU_RANKS_VALUES, HU_RANKS_LISTS } block;
     char    name[HU_RANK_NAME], ended[HU_RANK_NAME]; /* of a list of ranks: not at its end; the one before it */
-    size_t  n_name, n_ranks;
+    size_t  n_name, n_ranks, n_others;               /* others: lines in a block that are none of it */
     int64_t least, most;
     int64_t slowest;
 } hu_ranks_reader;
