@@ -259,7 +259,10 @@ class Schema(Case):
         made.write_text("".join(megatron(i, 600 if i < 120 else 690) for i in range(1, 200)) + "node1:10:20 [0] NCCL INFO comm 0x1 rank 3 nranks 16 cudaDev 3 - Init COMPLETE\n")
         for path in (made, *(DEEPSPEED.glob("*/*") if DEEPSPEED.exists() else ()), *(SHARED / "traces/nccl").glob("*/*")):
             with self.subTest(path.name):
-                jsonschema.validate(self.ask(path), schema)
+                told = self.ask(path)
+                for rows in ((told["comm"] or {}).get("sizes", []), (told["flops"] or {}).get("modules", [])):
+                    del rows[30:]           # thousands that are alike
+                jsonschema.validate(told, schema)
                 seen += 1
         if seen == 1:
             skip_loudly("no real logs to validate")
