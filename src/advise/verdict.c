@@ -398,6 +398,7 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     if (slowest && digests[out->rank]->breakdown.has_device)
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);
+    out->is_of_network = named.topic == HU_TOPIC_COMMUNICATION && !wait.t[0];
     if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n)
         return;
     named.is_of_one_rank = n == 1 && digests[out->rank]->info.world_size > 1;
@@ -406,6 +407,19 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
         doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);
     doubt_price(f, out);
+}
+
+void hu_verdict_lead(hu_verdict *v, const char *cause)
+{
+    char         rest[sizeof v->text];
+    const size_t n = strlen(cause);
+
+    if (n == 0 || n + 2 + strlen(v->text) >= sizeof v->text)
+        return;
+    memcpy(rest, v->text, sizeof rest);
+    if (rest[0] >= 'A' && rest[0] <= 'Z' && rest[1] >= 'a' && rest[1] <= 'z')
+        rest[0] = (char)(rest[0] - 'A' + 'a');
+    snprintf(v->text, sizeof v->text, "%s: %s", cause, rest);
 }
 
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)

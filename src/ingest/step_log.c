@@ -10,10 +10,10 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/number.h"
 #include "ingest/format.h"
+#include "ingest/log_time.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
@@ -25,6 +25,7 @@ typedef struct {
     hu_arena      *arena;
     const regex_t *pattern;
     uint64_t       line;     /* of this file, from 1 on */
+    int64_t        now_ns;   /* Unix time that was printed last; 0 none */
     size_t         first;    /* steps before this file */
     hu_line_kind   kind;     /* of the steps so far */
     int64_t        sum;      /* ns of forward, backward and step of a line of DeepSpeed's */
@@ -58,6 +59,7 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
         return true;
     }
     step.line = r->line;
+    step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
     step.run = before ? before->run + (step.iteration <= before->iteration) : n ? r->out->steps.at[n - 1].run + 1 : 0;
     if (kind == HU_LINE_MEGATRON && before && before->run == step.run) {
         step.covers = step.iteration - before->iteration;
@@ -196,6 +198,17 @@ static hu_str cleaned(hu_str line, char *room)
     return (hu_str){room, n};
 }
 
+static void take_time(reader *r, hu_str line)
+{
+    bool          has_zone = false;
+    const int64_t ns = hu_log_time(line, &has_zone);
+
+    if (ns) {
+        r->now_ns = ns;
+        r->out->has_zone = has_zone;
+    }
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
@@ -206,6 +219,8 @@ static bool take_line(reader *r, hu_str line, char *room)
     line = cleaned(line, room);
     if (line.n < 8)
         return true;
+    if (!r->is_probe)
+        take_time(r, line);
     if (r->pattern)
         return take_pattern(r, line);
     parts = hu_step_parts(line);
@@ -308,15 +323,9 @@ static bool probe(hu_input *in)
     return is;
 }
 
-bool hu_step_log_is_file(const char *path, bool any_text)
+bool hu_step_log_is(hu_input *in, bool any_text)
 {
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const hu_str           head = in ? hu_input_head(in) : (hu_str){0};
-    const bool             is = is_text(head) && !is_known(head) && !hu_stranger_words(head) && (any_text || probe(in));
+    const hu_str head = hu_input_head(in);
 
-    if (in)
-        hu_input_close(in);
-    return is;
+    return is_text(head) && !is_known(head) && !hu_stranger_words(head) && (any_text || probe(in));
 }

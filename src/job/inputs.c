@@ -31,6 +31,11 @@ static bool is_trace(const char *file)
     return hu_rocprof_set_file(name, &prefix) != HU_ROCPROF_NONE;
 }
 
+bool hu_inputs_is_trace(const char *path)
+{
+    return is_trace(hu_str_base_name(hu_str_of(path)).p);
+}
+
 static bool may_be_session(const char *file)
 {
     return hu_str_starts(hu_str_of(file), HU_STR(".holdup-"));
@@ -210,19 +215,39 @@ static int name_folders(const char *path, char *out, size_t room)
     return named;
 }
 
-/* Nobody walks into directories: they may be different runs.  But where the traces are can be said. */
+/* How many directories in `path` hold traces, 2 for more; *only: the last of them. */
+static int count_folders(const char *path, hu_arena *arena, const char **only)
+{
+    struct dirent **entries;
+    const int       n = scandir(path, &entries, is_folder, by_version);
+    int             found = 0;
+
+    for (int i = 0; i < n; i++) {
+        path_list below = {0};
+
+        if (i < MOST_FOLDERS && found < 2 && add(arena, &below, path, entries[i]->d_name) && has_trace(below.at[0])) {
+            *only = below.at[0];
+            found++;
+        }
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+    return found;
+}
+
+/* Where the traces are can be said. */
 static int fail_empty(const char *path, hu_error *err)
 {
-    char      folders[600];
-    const int n = name_folders(path, folders, sizeof folders);
+    char folders[600];
 
-    if (n == 0)
+    if (name_folders(path, folders, sizeof folders) == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
             "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
             "_trace.csv, with or without .gz or .zst; pass the trace files");
-    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
-                   folders, n == 1 ? "that one" : "one, or several for several ranks");
+    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                   "no traces in this directory itself; traces are in %s: pass one, or several for several ranks", folders);
 }
 
 /* Where a directory holds no trace, what else there is of a run. */
@@ -257,11 +282,12 @@ static bool is_copy(struct dirent **entries, int n, const char *name)
     return false;
 }
 
-static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+/* The traces in a directory, and sessions whose trace was not written. */
+static int add_traces(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
     const int       n = scandir(path, &entries, is_input, by_version);
-    const size_t    n_traces = list->n, n_unread = unread->n;
+    const size_t    n_traces = list->n;
     int             rc = 0;
 
     if (n < 0)
@@ -272,8 +298,19 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
     for (int i = 0; i < n; i++)
         free(entries[i]);
     free(entries);
-    if (rc == 0 && list->n == n_traces && unread->n == n_unread)
-        rc = add_others(path, arena, list, err);
+    return rc;
+}
+
+static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+{
+    const size_t n_traces = list->n, n_unread = unread->n;
+    const char  *only = NULL;
+    int          n, rc = add_traces(path, arena, list, unread, err);
+
+    if (rc == 0 && list->n == n_traces && unread->n == n_unread) { /* several directories may be different runs */
+        n = count_folders(path, arena, &only);
+        rc = n == 1 ? add_traces(only, arena, list, unread, err) : n == 0 ? add_others(path, arena, list, err) : 0;
+    }
     if (rc < 0 || list->n > n_traces || unread->n > n_unread)
         return rc;
     if (is_session(path))

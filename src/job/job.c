@@ -285,6 +285,17 @@ static void add_measured(hu_verdict *v, const hu_beside *beside)
         memcpy(v->text + at, text, n + 1);
 }
 
+/* What other files know of the verdict's cause. */
+static void add_beside(hu_verdict *v, const hu_beside *beside, const hu_digest *shown)
+{
+    char cause[400];
+
+    if (hu_verdict_is_of_kernels(shown))
+        add_measured(v, beside);
+    if (v->is_of_network && hu_beside_say_transport(beside, cause, sizeof cause))
+        hu_verdict_lead(v, cause);
+}
+
 /* What can be said of all, when each was read and drawn. */
 static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err)
 {
@@ -317,8 +328,8 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
     if (w->options->beside && (rc = hu_beside_join(w->options->beside, job, w->shown, arena, err)) < 0)
         return rc;
     hu_verdict_measure(job->digests, job->findings, job->n, job->rendezvous, &job->verdict);
-    if (w->options->beside && hu_verdict_is_of_kernels(job->digests[w->shown]))
-        add_measured(&job->verdict, w->options->beside);
+    if (w->options->beside)
+        add_beside(&job->verdict, w->options->beside, job->digests[w->shown]);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);
     return hu_runs_measure(job->ranks, job->n, job->roster.mixes_runs, arena, &job->runs, err);

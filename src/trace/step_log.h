@@ -18,6 +18,7 @@ typedef struct {
     double   tflops;  /* per GPU and second; NaN */
     uint64_t line;    /* from 1 on */
     uint32_t run;     /* 0, and one more for each restart */
+    int64_t  at_ns;   /* Unix time that was printed last, at its line or before it; 0 none */
 } hu_log_step;
 
 /* One of the times below a step, under the log's own name. */
@@ -56,6 +57,7 @@ typedef struct {
     hu_log_nccl nccl;
     uint64_t    n_lines, n_twins; /* twins: lines of another rank about a step that is there */
     bool        is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    bool        has_zone;         /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif

@@ -183,8 +183,10 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_parts(r, out);
     write_once(r, out);
     write_nccl(r, out);
-    hu_out_text(out, "\n");
+    if (n || !r->is_beside)
+        hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);
-    write_wrapped(r, out, n ? "but" : "WHY", hu_log_why_not);
+    if (!r->is_beside)
+        write_wrapped(r, out, n ? "but" : "WHY", hu_log_why_not);
 }
