@@ -297,7 +297,9 @@ static const char *bound_words(const hu_finding *best)
     return best->rule == HU_RULE_HOT_CODE || hu_lone_work_is_bound(best) ? "faster code saves"
            : best->rule == HU_RULE_SLOW_READER                           ? "a quicker reader of that pipe saves"
            : best->rule == HU_RULE_KERNEL_CALLS                          ? "fewer of these system calls save"
-                                                                         : NULL;
+           : best->rule == HU_RULE_THROTTLING && isnan(best->gain_pct)
+               ? "the GPU's clock was lowered; its highest would save"
+               : NULL;
 }
 
 /* Appended to the sentence that states the shares. */
@@ -409,17 +411,30 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     doubt_price(f, out);
 }
 
+/* Before what is there, if there is room for all of it. */
+static bool put_before(hu_verdict *v, const char *words, const char *between)
+{
+    const size_t n = strlen(words), more = n + strlen(between), have = strlen(v->text);
+
+    if (n == 0 || more + have >= sizeof v->text)
+        return false;
+    memmove(v->text + more, v->text, have + 1);
+    memcpy(v->text, words, n);
+    memcpy(v->text + n, between, more - n);
+    return true;
+}
+
 void hu_verdict_lead(hu_verdict *v, const char *cause)
 {
-    char         rest[sizeof v->text];
-    const size_t n = strlen(cause);
+    char *first = v->text + strlen(cause) + 2;
 
-    if (n == 0 || n + 2 + strlen(v->text) >= sizeof v->text)
-        return;
-    memcpy(rest, v->text, sizeof rest);
-    if (rest[0] >= 'A' && rest[0] <= 'Z' && rest[1] >= 'a' && rest[1] <= 'z')
-        rest[0] = (char)(rest[0] - 'A' + 'a');
-    snprintf(v->text, sizeof v->text, "%s: %s", cause, rest);
+    if (put_before(v, cause, ": ") && first[0] >= 'A' && first[0] <= 'Z' && first[1] >= 'a' && first[1] <= 'z')
+        first[0] = (char)(first[0] - 'A' + 'a');
+}
+
+void hu_verdict_precede(hu_verdict *v, const char *sentences)
+{
+    put_before(v, sentences, " ");
 }
 
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)

@@ -29,6 +29,9 @@ bool hu_verdict_is_of_kernels(const hu_digest *d);
 /* Puts a cause before the first sentence: "CAUSE: exposed communication takes …"; "" changes nothing. */
 void hu_verdict_lead(hu_verdict *v, const char *cause);
 
+/* Puts sentences before all others; "" changes nothing. */
+void hu_verdict_precede(hu_verdict *v, const char *sentences);
+
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
 

@@ -18,7 +18,15 @@
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
 
-enum { MOST_LINE = 1 << 16, MOST_PARTS = 64, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, PROBED = 4096 };
+enum {
+    MOST_LINE = 1 << 16,
+    MOST_PARTS = 64,
+    TWIN_LINES = 40,
+    LOOKED_BACK = 8,
+    LEAST_STEPS = 2,
+    PROBED = 4096,
+    MOST_OOM = 160
+};
 
 typedef struct {
     hu_step_log   *out;
@@ -209,6 +217,26 @@ static void take_time(reader *r, hu_str line)
     }
 }
 
+/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …" */
+static bool take_oom(reader *r, hu_str line)
+{
+    static const hu_str words[] = {{"CUDA out of memory", 18}, {"HIP out of memory", 17}, {"OutOfMemoryError", 16}};
+    hu_log_words       *oom = &r->out->oom;
+    const char         *at = NULL;
+
+    for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
+        at = memmem(line.p, line.n, words[i].p, words[i].n);
+    if (!at)
+        return true;
+    if (oom->n++ == 0) {
+        const size_t n = (size_t)(line.p + line.n - at);
+
+        oom->text = hu_arena_copy(r->arena, (hu_str){at, n < MOST_OOM ? n : MOST_OOM});
+        oom->line = r->line;
+    }
+    return oom->text.p != NULL;
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
@@ -221,6 +249,8 @@ static bool take_line(reader *r, hu_str line, char *room)
         return true;
     if (!r->is_probe)
         take_time(r, line);
+    if (!take_oom(r, line))
+        return false;
     if (r->pattern)
         return take_pattern(r, line);
     parts = hu_step_parts(line);
@@ -255,7 +285,7 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
                 return hu_fail_memory(err);
             is_skipping = !is_end;
             from = i + 1;
-            if (r->is_probe && (r->out->steps.n >= LEAST_STEPS || r->out->nccl.n_lines))
+            if (r->is_probe && (r->out->steps.n >= LEAST_STEPS || r->out->nccl.n_lines || r->out->oom.n))
                 return 0;
         }
         keep = from < span.n ? span.n - from : 0;
@@ -317,7 +347,8 @@ static bool probe(hu_input *in)
     char        *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
     hu_step_log  log = {.writer = HU_STR("")};
     reader       r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = !is_of_tests};
-    const bool   is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || (log.nccl.n_lines && !is_of_tests));
+    const bool   is = room && read_lines(&r, in, room, NULL) == 0 &&
+                    (is_worth(&r) || log.oom.n || (log.nccl.n_lines && !is_of_tests));
 
     hu_arena_free(arena);
     return is;

@@ -164,6 +164,9 @@ size_t hu_beside_say_log(const hu_beside_log *log, char *text, size_t room);
  */
 size_t hu_beside_say_transport(const hu_beside *beside, char *text, size_t room);
 
+/* "The program ran out of GPU memory (train.log, line 812)."; "" where no log says so.  Returns its length. */
+size_t hu_beside_say_oom(const hu_beside *beside, char *text, size_t room);
+
 void hu_beside_free(hu_beside *beside);
 
 #endif

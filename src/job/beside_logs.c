@@ -226,8 +226,8 @@ size_t hu_beside_say_log(const hu_beside_log *l, char *text, size_t room)
         return say(text, room, n, " By its clock no step was printed in the time of the traces.");
     case HU_LOG_CLOCK_FITS:
         n = l->first_step == l->last_step
-                ? say(text, room, n, " By its clock the traces lie at step %lld", (long long)l->last_step)
-                : say(text, room, n, " By its clock the traces lie at steps %lld to %lld", (long long)l->first_step,
+                ? say(text, room, n, " By its clock the traces lie at its step %lld", (long long)l->last_step)
+                : say(text, room, n, " By its clock the traces lie at its steps %lld to %lld", (long long)l->first_step,
                       (long long)l->last_step);
         n = say(text, room, n, "%s",
                 l->log.has_zone ? "" : " (if its times are those of this machine's zone: they name none)");
@@ -264,6 +264,19 @@ size_t hu_beside_say_transport(const hu_beside *b, char *text, size_t room)
                        set ? set : "", set ? ")" : "");
         return say(text, room, 0, "NCCL sends over TCP sockets%s",
                    nccl->n_no_ib ? ", as it found no InfiniBand or RoCE device" : "");
+    }
+    return 0;
+}
+
+size_t hu_beside_say_oom(const hu_beside *b, char *text, size_t room)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < b->n_logs; i++) {
+        const hu_log_words *oom = &b->logs[i].log.oom;
+
+        if (oom->n)
+            return say(text, room, 0, "The program ran out of GPU memory (%.100s, line %llu): %.*s.",
+                       hu_str_base_name(hu_str_of(b->logs[i].file)).p, (unsigned long long)oom->line, HU_FMT(oom->text));
     }
     return 0;
 }
