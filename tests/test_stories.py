@@ -46,8 +46,9 @@ class Stories(unittest.TestCase):
         share = made.waits()[1][8:8 + made.STEPS]
         ranks, took = made.job(wait=lambda step: share[step] * self.compute)
         made.put_csv(self.folder, sum(took) / 1e6)
-        told, words = self.tell(ranks, took)
+        told, words = self.tell(ranks, took, more="time (ms) | forward: 5.00 | data: 15.50\n" * 3)
         self.assertEqual(self.ids(told)[0], "data-loading")
+        self.assertRegex(told["findings"][0]["evidence"][-1], r"by slurm-4711\.out its timer data takes 15\.5 ms of a step")
         idle = 100 * sum(share) * self.compute / sum(took)
         said = re.match(r"The GPU is idle for (\d+) % of each step .* For \S+ % of that time the host waits for the data loader\. Fix first: data loading", words)
         self.assertIsNotNone(said, words)
@@ -105,6 +106,7 @@ class Stories(unittest.TestCase):
         self.assertIsNotNone(said, words)
         self.assertAlmostEqual(float(said[1]), 100 * reduce_us * made.STEPS / sum(took), delta=2)
         self.assertIn(self.ids(told)[0], ("poor-overlap", "exposed-communication", "comm-bandwidth"))
+        self.assertEqual(told["findings"][0]["evidence"][-1], "NCCL sends over TCP sockets, although it found InfiniBand or RoCE devices")
         made.put_log(self.folder / "logs", took, before=made.nccl_lines(False))
         fast = json.loads(run("report", self.folder, "--json")[1])["verdict"]["text"]
         self.assertTrue(fast.startswith("Exposed communication takes"), fast)

@@ -526,5 +526,6 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
         fit_snapshot(&f, &job->snapshots[i]);
     for (size_t i = 0; i < beside->n_logs; i++)
         hu_fit_log(&f, &beside->logs[i], d);
+    hu_fit_evidence(beside, job->findings[shown]);
     return f.rc;
 }

@@ -280,3 +280,53 @@ size_t hu_beside_say_oom(const hu_beside *b, char *text, size_t room)
     }
     return 0;
 }
+
+/* evidence */
+
+static bool is_about(hu_rule rule, hu_log_role role)
+{
+    return role == HU_LOG_DATA   ? rule == HU_RULE_DATA_LOADING
+           : role == HU_LOG_COMM ? rule == HU_RULE_EXPOSED_COMM || rule == HU_RULE_POOR_OVERLAP ||
+                                       rule == HU_RULE_COMM_BANDWIDTH || rule == HU_RULE_COMM_LATENCY
+                                 : false;
+}
+
+/* The longest timer of that role; NULL: none. */
+static const hu_log_share *part_about(const hu_log_answer *a, hu_rule rule)
+{
+    for (size_t i = 0; i < a->parts.n; i++)
+        if (is_about(rule, a->parts.at[i].role) && isfinite(a->parts.at[i].share))
+            return &a->parts.at[i];
+    return NULL;
+}
+
+/* One more sign, while there is room. */
+static void show(hu_finding *x, const char *text)
+{
+    if (text[0] && x->n_evidence < HU_COUNT(x->evidence))
+        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "%.*s", HU_EVIDENCE_BYTES - 1, text);
+}
+
+void hu_fit_evidence(const hu_beside *b, hu_findings *of)
+{
+    char transport[HU_EVIDENCE_BYTES];
+
+    hu_beside_say_transport(b, transport, sizeof transport);
+    for (size_t k = 0; of && k < of->n; k++) {
+        hu_finding *x = &of->at[k];
+
+        for (size_t i = 0; i < b->n_logs; i++) {
+            const hu_beside_log *l = &b->logs[i];
+            const hu_log_share  *part = l->ratio < FAR && l->ratio > 1 / FAR ? part_about(&l->says, x->rule) : NULL;
+            char                 text[HU_EVIDENCE_BYTES] = "";
+
+            if (part)
+                say(text, sizeof text, 0, "by %.60s its timer %.*s takes %s of a step, %s",
+                    hu_str_base_name(hu_str_of(l->file)).p, (int)(part->name.n < 40 ? part->name.n : 40), part->name.p,
+                    hu_say_time(part->stats.median).t, hu_say_pct(100 * part->share).t);
+            show(x, text);
+        }
+        if (is_about(x->rule, HU_LOG_COMM))
+            show(x, transport);
+    }
+}
