@@ -582,8 +582,9 @@ const hu_command hu_command_report = {
              "A report of Nsight Compute (.ncu-rep) is explained kernel by kernel (docs/formats/ncu.md),\n"
              "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
-             "answer (docs/one-run.md).  A log of a training run tells how long its steps take, and\n"
-             "what it cannot tell (docs/formats/step-log.md).",
+             "answer (docs/one-run.md), as do logs of training runs and of NCCL, and samples of\n"
+             "nvidia-smi or a monitor; of a directory all that lies in it and below.  A log alone tells\n"
+             "how long its steps take, and what it cannot tell (docs/formats/step-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
@@ -591,7 +592,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
-                "  holdup report trace.json.gz profile.ncu-rep memory.pickle\n"
+                "  holdup report trace.json.gz profile.ncu-rep memory.pickle slurm.out smi.csv\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",
     .example = "holdup report trace.json.gz",
