@@ -159,6 +159,9 @@ class Folder(Case):
         self.trace.unlink()
         told = json.loads(run("report", self.folder, "--json")[1])
         self.assertEqual((len(told["ranks"]), told["not_read"]["count"]), (1, 0), "the only directory with traces is meant")
+        (self.folder / "settings").mkdir()
+        self.put("settings/ds_config.json", {"train_batch_size": 8, "zero_optimization": {"stage": 2}})
+        self.assertEqual(len(json.loads(run("report", self.folder, "--json")[1])["ranks"]), 1, "settings are no traces")
         (self.folder / "after").mkdir()
         self.put("after/rank1.json", trace(rank=1))
         self.put("train.log", log(1))
@@ -168,6 +171,7 @@ class Folder(Case):
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")
+        self.put("logs/ds_config.json", {"train_batch_size": 8})
         status, out, err = run("info", self.folder, "--json")
         first = json.JSONDecoder().raw_decode(out.decode())[0]
         found = [p for p in self.folder.rglob("*") if p.is_file()]
@@ -175,7 +179,8 @@ class Folder(Case):
         kinds = {k["format"]: (k["files"], k["first_rank"]) for k in first["kinds"]}
         self.assertEqual(kinds, {"chrome-json": (1, 0), "log": (1, -1), "torch-memory-snapshot": (1, -1)})
         why = {Path(r["file"]).name: r["why"] for r in first["not_read"]}
-        self.assertEqual(set(why), {"model.py", "notes.txt", "x.nsys-rep", "empty.json"})
+        self.assertEqual(set(why), {"model.py", "notes.txt", "x.nsys-rep", "empty.json", "ds_config.json"})
+        self.assertEqual(why["ds_config.json"], "JSON without events")
         self.assertIn("nsys export --type sqlite", why["x.nsys-rep"])
         self.assertEqual(Path(first["not_read"][0]["file"]).name, "x.nsys-rep", "what has a way out comes first")
         text = run("info", self.folder)[1].decode()

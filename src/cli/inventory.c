@@ -11,7 +11,7 @@
 #include "ingest/strangers.h"
 #include "job/sorted.h"
 
-enum { NAMED = 16, COUNT_COLUMN = 8, BYTES_COLUMN = 10, LOOKED_AT = 512 };
+enum { NAMED = 4, COUNT_COLUMN = 8, BYTES_COLUMN = 10, LOOKED_AT = 512 };
 
 /* What one look tells. */
 typedef struct {
@@ -71,14 +71,18 @@ static void look_at(const char *path, const hu_limits *limits, looked *l)
     if (!in)
         return;
     head = hu_input_head(in);
+    refuse(l, head, path); /* words are constants, and stay; the head does not, where a log is looked for */
+    l->format = hu_format_find(head);
     if (hu_stranger_impostor_words(head)) {
+        l->format = NULL;
         l->why = hu_stranger_impostor_words(head);
         l->has_way_out = true;
-    } else {
-        refuse(l, head, path); /* the words are constants, and stay; the head does not, where a log is looked for */
-        l->format = hu_format_find(head);
-        l->kind = hu_input_kind_of_open(in, false);
     }
+    if (l->format && hu_str_equal(hu_str_of(l->format->name), HU_STR("chrome-json")) && !hu_inputs_has_events(head)) {
+        l->format = NULL;
+        l->why = l->has_way_out ? l->why : "JSON without events";
+    }
+    l->kind = hu_input_kind_of_open(in, false);
     hu_input_close(in);
 }
 
@@ -188,6 +192,22 @@ static hu_str below(const hu_inventory *v, const char *path)
     return hu_str_of(path + n);
 }
 
+/* Up to `most` names of the files that are refused for one reason; returns how many there are. */
+static size_t write_names(const hu_inventory *v, const char *why, size_t most, size_t width, hu_out *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->refused.n; i++) {
+        if (v->refused.at[i].why != why || n++ >= most)
+            continue;
+        hu_out_text(out, "  ");
+        hu_units_clip(out, below(v, v->refused.at[i].file->path), width - 2);
+        hu_out_text(out, "\n");
+    }
+    return n;
+}
+
+/* Reasons once, each behind its files: they are constants. */
 static void write_refused(const hu_inventory *v, size_t width, hu_out *out)
 {
     uint64_t bytes = 0;
@@ -198,15 +218,21 @@ static void write_refused(const hu_inventory *v, size_t width, hu_out *out)
         bytes += v->refused.at[i].file->bytes;
     write_counts(out, v->refused.n, bytes);
     hu_out_text(out, "not read:\n");
-    for (size_t i = 0; i < v->refused.n && i < NAMED; i++) {
-        hu_out_text(out, "  ");
-        hu_units_clip(out, below(v, v->refused.at[i].file->path), width - 2);
-        hu_out_text(out, "\n      ");
-        hu_units_wrap(out, hu_str_of(v->refused.at[i].why), 6, 6, width);
+    for (size_t i = 0; i < v->refused.n; i++) {
+        const char *why = v->refused.at[i].why;
+        size_t      n, k = 0;
+
+        while (v->refused.at[k].why != why)
+            k++;
+        if (k < i) /* told with the first of them */
+            continue;
+        n = write_names(v, why, NAMED, width, out);
+        if (n > NAMED)
+            hu_out_printf(out, "  and %zu more; --json names all\n", n - NAMED);
+        hu_out_text(out, "      ");
+        hu_units_wrap(out, hu_str_of(why), 6, 6, width);
         hu_out_text(out, "\n");
     }
-    if (v->refused.n > NAMED)
-        hu_out_printf(out, "  and %zu more; --json names all\n", v->refused.n - NAMED);
 }
 
 void hu_inventory_text(const hu_inventory *v, size_t width, hu_out *out)

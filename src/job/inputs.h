@@ -33,6 +33,9 @@ typedef struct {
  */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
 
+/* May a file that begins like this hold a trace?  Settings are JSON, too: of that, only what has events. */
+bool hu_inputs_has_events(hu_str head);
+
 /* Is it named like a trace? */
 bool hu_inputs_is_trace(const char *path);
 
