@@ -35,7 +35,7 @@ typedef struct {
 /* Looks at the beginning of each file, several at once.  Lists live in `arena`.  Returns 0 or HU_ENOMEM. */
 int hu_inventory_take(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inventory *out, hu_error *err);
 
-void hu_inventory_text(const hu_inventory *inventory, size_t width, hu_out *out);
-void hu_inventory_json(const hu_inventory *inventory, hu_out *out);
+void hu_inventory_text(const hu_inventory *v, size_t width, hu_out *out);
+void hu_inventory_json(const hu_inventory *v, hu_out *out);
 
 #endif

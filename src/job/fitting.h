@@ -25,7 +25,10 @@ hu_said hu_fit_say_apart(int64_t ns);
 /* Against the rank that the verdict speaks of. */
 void hu_fit_log(hu_fitting *f, hu_beside_log *log, const hu_digest *shown);
 
-/* What logs that fit say of what the findings of that rank are about becomes evidence of theirs; `of`: NULL where nobody asked. */
+/*
+ * What logs that fit say of what the findings of that rank are about becomes evidence of theirs; `of`: NULL where nobody
+ * asked.
+ */
 void hu_fit_evidence(const hu_beside *b, hu_findings *of);
 
 #endif

@@ -55,10 +55,10 @@ typedef struct {
     HU_VEC(hu_log_step) steps;
     HU_VEC(hu_log_part) parts;
     hu_log_nccl  nccl;
-    hu_log_words oom; /* "CUDA out of memory …"; n is 0 without */
-    uint64_t    n_lines, n_twins; /* twins: lines of another rank about a step that is there */
-    bool        is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
-    bool        has_zone;         /* its times of day name their zone; else they were read in that of this machine */
+    hu_log_words oom;              /* "CUDA out of memory …"; n is 0 without */
+    uint64_t     n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool         is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    bool         has_zone;         /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif
