@@ -192,12 +192,15 @@ class CommandLine(unittest.TestCase):
             for name in ("a", "b", "empty"):
                 (Path(folder) / name).mkdir()
             (Path(folder) / "a/rank0.json.gz").symlink_to(ONE)
+            for command in (["info"], ["report", "--json"], ["check"]):
+                status, out, err = run(*command, folder)
+                self.assertEqual((status, err), (run(*command, ONE)[0], ""), "the only directory with traces is meant")
+                self.assertEqual(b"rank0.json.gz" in out, command != ["check"])
+            (Path(folder) / "b/rank0.json.gz").symlink_to(ONE)
             for command in (["info"], ["report"], ["check"]):
                 status, _, err = run(*command, folder)
                 self.assertEqual(status, 3, err)
-                self.assertIn(f"traces are in {folder}/a: pass that one", err)
-            (Path(folder) / "b/rank0.json.gz").symlink_to(ONE)
-            self.assertIn(f"traces are in {folder}/a, {folder}/b: pass one, or several for several ranks", run("report", f"{folder}/")[2])
+                self.assertIn(f"traces are in {folder}/a, {folder}/b: pass one, or several for several ranks", err)
 
     def test_help_lists_every_exit_status(self) -> None:
         text = run("help")[1].decode().split("exit status\n")[1]

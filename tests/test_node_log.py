@@ -237,7 +237,7 @@ class Logs(unittest.TestCase):
             self.assertIn(said, out.decode() + err)
             self.assertIn("bad.jsonl", out.decode() + err)
         status, _, err = run("report", self.put("only.jsonl", good))
-        self.assertEqual((status, "--with FILE" in err or "give the trace too" in err), (3, True), err)
+        self.assertEqual((status, "holdup report TRACE FILE" in err or "give the trace too" in err), (3, True), err)
         for command in (["query", cut, "select 1"], ["whatif", cut, "-e", "data=0"], ["stats", cut]):
             status, _, err = run(*command)
             self.assertEqual(status, 3)

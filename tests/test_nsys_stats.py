@@ -227,14 +227,14 @@ class Broken(Case):
         self.assertIn("--html is not for sums", self.refused(console(ALL), 2, "--html", self.folder / "x.html"))
 
     def test_next_to_a_trace(self) -> None:
-        """Then they are an input that could not be read."""
+        """They stand beside its answer, and are the same as alone."""
         file = self.folder / "sums.txt"
         file.write_text(console(ALL))
         status, out, _ = run("report", OWN[0], file, "--json")
         self.assertEqual(status, 0)
-        unread = json.loads(out)["unread"]
-        self.assertEqual(len(unread), 1)
-        self.assertIn("no timeline", json.dumps(unread))
+        told = json.loads(out)
+        self.assertEqual((told["unread"], [s["file"] for s in told["sums"]]), ([], [str(file)]))
+        self.assertEqual(told["sums"][0]["sums"], json.loads(run("report", file, "--json")[1]))
 
     def test_cut_anywhere(self) -> None:
         """Each beginning of a file is read as far as it goes, without a wrong number, or refused."""

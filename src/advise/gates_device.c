@@ -288,29 +288,31 @@ bool hu_gate_odd(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* The same kernels, the last third of the window's steps against the first. */
+/*
+ * The same kernels, the last third of the window's steps against the first.  Of kernels whose shapes nobody knows others may
+ * have come later; where the driver tells that it lowered the clock meanwhile, that is known to be a cause.
+ */
 bool hu_gate_throttling(const hu_scene *c, hu_hint *h)
 {
     const hu_drift     *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
-    const hu_gpu_clock *sampled;
+    const hu_gpu_clock *sampled = hu_throttled_worst(c->d);
 
     if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER ||
-        (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels)
+        (!sampled && (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels))
         return false;
-    sampled = hu_throttled_worst(c->d);
-    hu_hint_say(
-        h,
-        "Kernels take %s longer in the last steps than the same kernels, %swith the same grid and shapes, in the first "
-        "steps. %s",
-        hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "",
-        sampled ? "The driver lowered the GPU clock meanwhile."
-                : "The GPU clock may be throttled for power or temperature.");
+    hu_hint_say(h, "Kernels take %s longer in the last steps than the same kernels%s in the first steps. %s",
+                hu_say_pct(100 * (drift->ratio - 1)).t,
+                drift->described == drift->kernels       ? ", with the same grid and shapes,"
+                : 2 * drift->described >= drift->kernels ? ", most of them with the same grid and shapes,"
+                                                         : "",
+                sampled ? "The driver lowered the GPU clock meanwhile."
+                        : "The GPU clock may be throttled for power or temperature.");
     hu_hint_show(h, "%zu kernels compared: the last third of the steps against the first third", drift->kernels);
     if (drift->described < drift->kernels)
         hu_hint_show(h, "grid and shapes of %zu of them are in the trace; for the rest, what is known is the same",
                      drift->described);
     if (sampled)
         hu_throttled_show(sampled, h);
-    h->is_suspected = true;
+    h->is_suspected = !sampled || !sampled->is_ours; /* the driver says it, and of this GPU */
     return true;
 }

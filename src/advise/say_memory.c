@@ -253,6 +253,13 @@ static void say_growth(const hu_memory *m, char *out, size_t room)
     say(out, room, text);
 }
 
+void hu_say_memory_failure(const hu_digest *d, char *out, size_t room)
+{
+    out[0] = '\0';
+    if (d->memory.ooms)
+        say_failure(d, out, room);
+}
+
 void hu_say_memory(const hu_digest *d, char *out, size_t room)
 {
     const hu_memory *m = &d->memory;

@@ -297,7 +297,9 @@ static const char *bound_words(const hu_finding *best)
     return best->rule == HU_RULE_HOT_CODE || hu_lone_work_is_bound(best) ? "faster code saves"
            : best->rule == HU_RULE_SLOW_READER                           ? "a quicker reader of that pipe saves"
            : best->rule == HU_RULE_KERNEL_CALLS                          ? "fewer of these system calls save"
-                                                                         : NULL;
+           : best->rule == HU_RULE_THROTTLING && isnan(best->gain_pct)
+               ? "the GPU's clock was lowered; its highest would save"
+               : NULL;
 }
 
 /* Appended to the sentence that states the shares. */
@@ -398,6 +400,7 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     if (slowest && digests[out->rank]->breakdown.has_device)
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);
+    out->is_of_network = named.topic == HU_TOPIC_COMMUNICATION && !wait.t[0];
     if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n)
         return;
     named.is_of_one_rank = n == 1 && digests[out->rank]->info.world_size > 1;
@@ -406,6 +409,32 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
         doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);
     doubt_price(f, out);
+}
+
+/* Before what is there, if there is room for all of it. */
+static bool put_before(hu_verdict *v, const char *words, const char *between)
+{
+    const size_t n = strlen(words), more = n + strlen(between), have = strlen(v->text);
+
+    if (n == 0 || more + have >= sizeof v->text)
+        return false;
+    memmove(v->text + more, v->text, have + 1);
+    memcpy(v->text, words, n);
+    memcpy(v->text + n, between, more - n);
+    return true;
+}
+
+void hu_verdict_lead(hu_verdict *v, const char *cause)
+{
+    char *first = v->text + strlen(cause) + 2;
+
+    if (put_before(v, cause, ": ") && first[0] >= 'A' && first[0] <= 'Z' && first[1] >= 'a' && first[1] <= 'z')
+        first[0] = (char)(first[0] - 'A' + 'a');
+}
+
+void hu_verdict_precede(hu_verdict *v, const char *sentences)
+{
+    put_before(v, sentences, " ");
 }
 
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)

@@ -12,7 +12,8 @@ typedef struct {
     hu_confidence confidence;
     char          reasons[6][160]; /* why it is not high */
     size_t        n_reasons;
-    size_t        rank; /* index of the digest it speaks of: the one with the longest steps */
+    size_t        rank;          /* index of the digest it speaks of: the one with the longest steps */
+    bool          is_of_network; /* its first sentence names communication, and nobody whom it waits for */
 } hu_verdict;
 
 /*
@@ -24,6 +25,12 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
 
 /* Does device work that overlaps nothing else take the steps, so that the verdict says kernels do? */
 bool hu_verdict_is_of_kernels(const hu_digest *d);
+
+/* Puts a cause before the first sentence: "CAUSE: exposed communication takes …"; "" changes nothing. */
+void hu_verdict_lead(hu_verdict *v, const char *cause);
+
+/* Puts sentences before all others; "" changes nothing. */
+void hu_verdict_precede(hu_verdict *v, const char *sentences);
 
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_info.c - `holdup info`: what is in a file, without asking any question about it. */
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/info_beside.h"
+#include "cli/inventory.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
@@ -266,8 +268,32 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
     return 0;
 }
 
-static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
+/* A directory is what it holds, read or not. */
+static int write_folders(const answer *a, char **paths, size_t n, hu_error *err)
 {
+    struct stat st;
+
+    for (size_t i = 0; i < n; i++) {
+        hu_inventory inventory;
+
+        if (stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode))
+            continue;
+        if (hu_inventory_take(paths[i], &a->o->limits, a->arena, &inventory, err) < 0)
+            return err->code;
+        if (a->o->json)
+            hu_inventory_json(&inventory, a->out);
+        else
+            hu_inventory_text(&inventory, a->width, a->out);
+        hu_out_text(a->out, "\n");
+    }
+    return 0;
+}
+
+static int info(const options *o, const hu_cli_call *call)
+{
+    const hu_inputs *inputs = &call->inputs;
+    hu_arena        *arena = call->arena;
+
     hu_error err = {0};
     answer   a = {.o = o,
                   .arena = arena,
@@ -280,7 +306,7 @@ static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
             hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    if (write_all(&a, inputs, &status, &err) < 0) {
+    if (write_folders(&a, call->argv, (size_t)call->n, &err) < 0 || write_all(&a, inputs, &status, &err) < 0) {
         hu_out_abandon(a.out);
         return hu_command_fail(&err);
     }
@@ -294,7 +320,7 @@ static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
 static int run(hu_cli_call *call)
 {
-    return info(call->options, &call->inputs, call->arena);
+    return info(call->options, call);
 }
 
 const hu_command hu_command_info = {
@@ -303,14 +329,16 @@ const hu_command hu_command_info = {
     .summary = "show what a file holds: tool, devices, ranks, steps, event kinds",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads each file once and prints what it is and what it holds, without analysing it:\n"
-             "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps, answers of RAS.",
+             "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps, answers of\n"
+             "RAS, samples of monitors, logs of training runs.  Of a directory it first counts all files\n"
+             "in it and below by what they are, and says of those that holdup does not read why.",
     .examples = "  holdup info trace.json.gz\n"
                 "  holdup info run/ --json",
     .wants = "a trace",
     .example = "holdup info trace.json.gz",
     .least = 1,
     .words = HU_WORDS_PATHS,
-    .needs = HU_NEEDS_INPUTS,
+    .needs = HU_NEEDS_INPUTS | HU_NEEDS_NO_TRACE,
     .shared = HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_READING,
     .run = run,
 };

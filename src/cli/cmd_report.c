@@ -491,11 +491,59 @@ static int add_with(const options *o, hu_cli_call *call, hu_error *err)
     return 0;
 }
 
-static int run(hu_cli_call *call)
+/* Files of one kind without a trace are an answer of their own.  Returns an exit status; negative: they are not of one. */
+static int report_one_kind(const options *o, const hu_cli_call *call, const hu_sorted_inputs *sorted)
 {
-    const options   *o = call->options;
+    const size_t n = call->inputs.n;
+    hu_error     err = {0};
+
+    if (sorted->of[HU_INPUT_SUMS].n == n)
+        return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_LOG].n == n)
+        return hu_report_log(&o->shared, &call->inputs, sorted->pattern, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_COUNTERS].n == n)
+        return report_kernels(o, call);
+    if (sorted->of[HU_INPUT_DUMP].n == n)
+        return hu_report_flight(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_RAS].n == n)
+        return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_RAS].n + sorted->of[HU_INPUT_DUMP].n == n)
+        return hu_report_hang(&o->shared, sorted, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_NODE].n == n)
+        hu_fail(&err, HU_EFORMAT, call->inputs.at[0], 0,
+                "these are samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
+                "holdup report TRACE FILE");
+    else if (sorted->of[HU_INPUT_RANK].n == 0)
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "without a trace these files have nothing in common; give the trace too, or report them one by one");
+    return err.code ? hu_command_fail(&err) : -1;
+}
+
+/* By what they are, as soon as each was looked at. */
+static int report_sorted(const options *o, hu_cli_call *call, const regex_t *pattern)
+{
     hu_sorted_inputs sorted;
     hu_error         err = {0};
+    int              status;
+
+    if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
+        hu_inputs_sort(&call->inputs, &o->shared.limits, pattern != NULL, call->arena, &sorted, &err) < 0)
+        return hu_command_fail(&err);
+    sorted.pattern = pattern;
+    if (pattern && sorted.of[HU_INPUT_LOG].n == 0) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pattern is for logs, and none of these files is text");
+        return hu_command_fail(&err);
+    }
+    status = report_one_kind(o, call, &sorted);
+    return status >= 0 ? status : report_beside(o, call, &sorted);
+}
+
+static int run(hu_cli_call *call)
+{
+    const options *o = call->options;
+    regex_t        pattern;
+    hu_error       err = {0};
+    int            status;
 
     if (call->crew && o->with.n) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--with is read by one process; report without mpirun");
@@ -503,39 +551,12 @@ static int run(hu_cli_call *call)
     }
     if (call->crew)
         return report_crew(o, call);
-    if (add_with(o, call, &err) < 0)
+    if (add_with(o, call, &err) < 0 || (o->pattern && hu_log_pattern_compile(o->pattern, &pattern, &err) < 0))
         return hu_command_fail(&err);
-    if (hu_report_is_sums(&call->inputs))
-        return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
-    if (hu_report_is_log(&call->inputs, o->pattern))
-        return hu_report_log(&o->shared, &call->inputs, o->pattern, option_of_traces(o), call->arena);
-    if (o->pattern) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pattern is for logs, and not all of these files are text");
-        return hu_command_fail(&err);
-    }
-    if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
-        hu_inputs_sort(&call->inputs, &o->shared.limits, call->arena, &sorted, &err) < 0)
-        return hu_command_fail(&err);
-    if (sorted.of[HU_INPUT_COUNTERS].n == call->inputs.n)
-        return report_kernels(o, call);
-    if (sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
-        return hu_report_flight(&o->shared, &call->inputs, option_of_traces(o), call->arena);
-    if (sorted.of[HU_INPUT_RAS].n == call->inputs.n)
-        return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
-    if (sorted.of[HU_INPUT_RAS].n + sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
-        return hu_report_hang(&o->shared, &sorted, option_of_traces(o), call->arena);
-    if (sorted.of[HU_INPUT_NODE].n == call->inputs.n) {
-        hu_fail(&err, HU_EFORMAT, call->inputs.at[0], 0,
-                "these are samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
-                "holdup report TRACE --with FILE");
-        return hu_command_fail(&err);
-    }
-    if (sorted.of[HU_INPUT_RANK].n == 0) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                "without a trace these files have nothing in common; give the trace too, or report them one by one");
-        return hu_command_fail(&err);
-    }
-    return report_beside(o, call, &sorted);
+    status = report_sorted(o, call, o->pattern ? &pattern : NULL);
+    if (o->pattern)
+        regfree(&pattern);
+    return status;
 }
 
 static int check(hu_cli_call *call, hu_error *err)
@@ -561,8 +582,9 @@ const hu_command hu_command_report = {
              "A report of Nsight Compute (.ncu-rep) is explained kernel by kernel (docs/formats/ncu.md),\n"
              "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
-             "answer (docs/one-run.md).  A log of a training run tells how long its steps take, and\n"
-             "what it cannot tell (docs/formats/step-log.md).",
+             "answer (docs/one-run.md), as do logs of training runs and of NCCL, and samples of\n"
+             "nvidia-smi or a monitor; of a directory all that lies in it and below.  A log alone tells\n"
+             "how long its steps take, and what it cannot tell (docs/formats/step-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
@@ -570,7 +592,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
-                "  holdup report trace.json.gz profile.ncu-rep memory.pickle\n"
+                "  holdup report trace.json.gz profile.ncu-rep memory.pickle slurm.out smi.csv\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",
     .example = "holdup report trace.json.gz",

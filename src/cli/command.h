@@ -33,6 +33,7 @@ enum {
     HU_NEEDS_CREW = 1 << 1,        /* processes of one mpirun answer together; the first one prints */
     HU_NEEDS_FRONT = 1 << 2,       /* options end at the first word, which begins another command line */
     HU_NEEDS_BESIDE = 1 << 4,      /* with what lies in directories beside traces, for a crew; alone the command adds it */
+    HU_NEEDS_NO_TRACE = 1 << 5,    /* directories without anything to read are no error, but the inputs' unread */
     HU_NEEDS_LONGER_LIFE = 1 << 3, /* there is more to do than to print: a closed pipe is an error of output, not the end */
 };
 

@@ -97,6 +97,46 @@ static void write_node(writer *w, const hu_node_log *l)
     text(w, "seconds", "seconds", hu_str_of(seconds));
 }
 
+static void write_log(writer *w, const hu_beside_log *l)
+{
+    const hu_log_nccl *nccl = &l->log.nccl;
+    char               step[HU_UNIT_BYTES];
+
+    text(w, "format", "format",
+         l->log.steps.n ? HU_STR("log of a training run") : HU_STR("log with lines of NCCL, and none of steps"));
+    text(w, "tool", "tool", l->log.writer.n ? l->log.writer : nccl->n_lines ? HU_STR("NCCL") : HU_STR("unknown"));
+    count(w, "lines", "lines", (int64_t)l->log.n_lines);
+    count(w, "steps", "steps", l->says.n_steps);
+    hu_units_time(step, l->says.step.median);
+    if (l->says.step.n)
+        text(w, "median_step", "median step", hu_str_of(step));
+    count(w, "nccl_lines", "NCCL lines", (int64_t)nccl->n_lines);
+    if (nccl->ranks)
+        count(w, "ranks", "ranks", nccl->ranks);
+}
+
+static void write_sums(writer *w, const hu_nsys_sums *s)
+{
+    text(w, "format", "format", HU_STR("tables of sums"));
+    text(w, "tool", "tool", HU_STR("nsys stats"));
+    count(w, "tables", "tables", (int64_t)s->tables.n);
+    if (s->is_cut)
+        text(w, "truncated", "truncated", HU_STR("a table is cut"));
+}
+
+/* Of logs and sums.  Returns 0 or the error. */
+static int read_printed(hu_input_kind kind, const hu_inputs *one, const hu_limits *limits, hu_arena *arena, hu_beside *out,
+                        hu_error *err)
+{
+    hu_unread_list unread = {0};
+    const int      rc = kind == HU_INPUT_LOG ? hu_beside_logs_read(one, NULL, limits, arena, out, &unread, err)
+                                             : hu_beside_sums_read(one, limits, arena, out, &unread, err);
+
+    if (rc == 0 && unread.n)
+        return hu_fail(err, HU_EFORMAT, one->at[0], HU_NO_OFFSET, "%.*s", HU_FMT(unread.at[0].error));
+    return rc;
+}
+
 int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how, hu_out *out, hu_error *err)
 {
     writer           w = {.how = how, .out = out, .j = {.out = out, .is_empty = true}};
@@ -107,6 +147,7 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     hu_dumps         dumps = {0};
     hu_ras_files     ras = {0};
     hu_node_log      node = {.arena = arena};
+    hu_beside        printed = {0};
     int              rc = arena ? 0 : hu_fail_memory(err);
 
     if (rc == 0 && kind == HU_INPUT_DUMP)
@@ -115,6 +156,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
         rc = hu_ras_files_read(&one, how->limits, arena, &ras, NULL, err);
     else if (rc == 0 && kind == HU_INPUT_NODE)
         rc = read_node(path, how->limits, &node, err);
+    else if (rc == 0 && (kind == HU_INPUT_LOG || kind == HU_INPUT_SUMS))
+        rc = read_printed(kind, &one, how->limits, arena, &printed, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {
@@ -127,6 +170,10 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
             write_ras(&w, &ras.at[0]);
         else if (kind == HU_INPUT_NODE)
             write_node(&w, &node);
+        else if (kind == HU_INPUT_LOG)
+            write_log(&w, &printed.logs[0]);
+        else if (kind == HU_INPUT_SUMS)
+            write_sums(&w, &printed.sums[0].sums);
         else
             write_counters(&w, &counters, &groups);
         if (how->json) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_beside.h - `holdup info` of what is no trace: reports of Nsight Compute and Flight Recorder dumps. */
+ * info_beside.h - `holdup info` of what is no trace: reports of Nsight Compute, dumps, samples, logs, sums. */
 #ifndef HU_CLI_INFO_BESIDE_H
 #define HU_CLI_INFO_BESIDE_H
 

@@ -9,15 +9,7 @@
 #include "ingest/step_log.h"
 #include "render/step_log.h"
 
-bool hu_report_is_log(const hu_inputs *inputs, const char *pattern)
-{
-    for (size_t i = 0; i < inputs->n; i++)
-        if (!hu_step_log_is_file(inputs->at[i], pattern != NULL))
-            return false;
-    return inputs->n > 0;
-}
-
-static int compile(const char *pattern, regex_t *out, hu_error *err)
+int hu_log_pattern_compile(const char *pattern, regex_t *out, hu_error *err)
 {
     char      why[128];
     const int code = regcomp(out, pattern, REG_EXTENDED);
@@ -68,25 +60,22 @@ static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_aren
     return hu_out_close(out, err);
 }
 
-int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const char *pattern, const char *other, hu_arena *arena)
+int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const regex_t *pattern, const char *other,
+                  hu_arena *arena)
 {
     hu_step_log log = {.writer = HU_STR("")};
     hu_error    err = {0};
-    regex_t     compiled;
-    int         rc = pattern ? compile(pattern, &compiled, &err) : 0;
-    const bool  is_compiled = pattern && rc == 0;
+    int         rc = 0;
 
-    if (rc == 0 && other)
+    if (other)
         rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                      "--%s is not for logs, which have no timeline; they take --pattern, --json, --output and --top", other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
-        rc = read_one(inputs->at[i], is_compiled ? &compiled : NULL, &shared->limits, arena, &log, &err);
+        rc = read_one(inputs->at[i], pattern, &shared->limits, arena, &log, &err);
     if (rc == 0 && pattern && log.steps.n == 0)
         rc = hu_fail(&err, HU_EFORMAT, inputs->at[0], HU_NO_OFFSET,
                      "no line fits --pattern; its groups are the step's number, its time and, if you like, s, ms or us");
     if (rc == 0)
         rc = write_answer(shared, &log, arena, &err);
-    if (is_compiled)
-        regfree(&compiled);
     return rc < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
 }

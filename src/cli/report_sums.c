@@ -9,14 +9,6 @@
 #include "ingest/nsys_stats.h"
 #include "render/nsys_sums.h"
 
-bool hu_report_is_sums(const hu_inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->n; i++)
-        if (!hu_nsys_stats_is_file(inputs->at[i]))
-            return false;
-    return inputs->n > 0;
-}
-
 static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, hu_nsys_sums *out, hu_error *err)
 {
     const hu_input_options how = {.limits = *limits};

@@ -6,9 +6,6 @@
 #include "cli/shared_options.h"
 #include "job/inputs.h"
 
-/* Is each of these inputs such text or CSV? */
-bool hu_report_is_sums(const hu_inputs *inputs);
-
 /*
  * Reads the tables of all together and prints the answer.  `other`: an option that it has no use for; NULL: none.  Returns
  * an exit status.

@@ -210,8 +210,16 @@ static int prepare(line *l, hu_error *err)
         return 0;
     call->source = hu_paste_inputs(call->argv, (size_t)call->n, call->arena);
     if (hu_spread_inputs(call->crew, call->argv, call->n, (c->needs & HU_NEEDS_BESIDE) != 0, call->arena, &call->inputs,
-                         err) < 0 ||
-        hu_command_check_outputs(call, &call->inputs, err) < 0)
+                         err) < 0) {
+        const hu_error why = *err;
+
+        if (!(c->needs & HU_NEEDS_NO_TRACE) || why.code != HU_EEMPTY)
+            return err->code;
+        call->inputs = (hu_inputs){0};
+        if (hu_unread_add_error(&call->inputs.unread, call->arena, call->argv[0], &why, err) < 0)
+            return err->code;
+    }
+    if (hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;
     if (!call->crew)
         hu_nsys_export_inputs(&call->inputs, ((const hu_shared *)call->options)->quiet, call->arena, &l->exports);

@@ -522,6 +522,20 @@ bool hu_node_is_same_host(hu_str a, hu_str b)
     return hu_str_equal(a, b);
 }
 
+/* The node of the one GPU that the log says a rank has; "" where it says none, or several. */
+static hu_str host_of_rank(const fitting *f)
+{
+    const hu_node_gpu *found = NULL;
+
+    for (size_t i = 0; i < f->log->gpus.n && f->rank >= 0; i++)
+        if (f->log->gpus.at[i].rank == f->rank) {
+            if (found)
+                return HU_STR("");
+            found = &f->log->gpus.at[i];
+        }
+    return found ? found->host : HU_STR("");
+}
+
 /* False: it is not known which node's GPUs are meant. */
 static bool choose_host(fitting *f)
 {
@@ -536,6 +550,8 @@ static bool choose_host(fitting *f)
     for (size_t i = 0; i < f->log->gpus.n && own.n; i++)
         if (hu_node_is_same_host(at[i].host, own))
             f->host = own;
+    if (f->host.n == 0 && own.n == 0)
+        f->host = host_of_rank(f);
     return f->host.n > 0;
 }
 

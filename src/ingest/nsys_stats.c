@@ -4,8 +4,6 @@
  * Which report a table is stands before it, in other words every year; of a CSV file, in its name; else its columns tell. */
 #include "ingest/nsys_stats.h"
 
-#include <sys/stat.h>
-
 #include "ingest/format.h"
 #include "ingest/nsys_table.h"
 #include "ingest/producers.h"
@@ -332,16 +330,9 @@ bool hu_nsys_stats_probe(hu_str head)
 
 extern const hu_format hu_format_nsys_stats;
 
-bool hu_nsys_stats_is_file(const char *path)
+bool hu_nsys_stats_is(hu_str head)
 {
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const bool             is = in && hu_format_find(hu_input_head(in)) == &hu_format_nsys_stats;
-
-    if (in)
-        hu_input_close(in);
-    return is;
+    return hu_nsys_stats_probe(head) && hu_format_find(head) == &hu_format_nsys_stats;
 }
 
 int hu_nsys_stats_read(hu_input *in, hu_arena *arena, hu_nsys_sums *out, hu_error *err)

@@ -9,8 +9,8 @@
 /* Is there a table of sums in this beginning of a file?  What the profiled program printed may stand before it. */
 bool hu_nsys_stats_probe(hu_str head);
 
-/* The same of a file; false for pipes, which would lose what is looked at, and for what cannot be opened. */
-bool hu_nsys_stats_is_file(const char *path);
+/* The same, and no other format comes before it. */
+bool hu_nsys_stats_is(hu_str head);
 
 /* Adds the tables of an open input to *out; texts live in `arena`.  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO. */
 int hu_nsys_stats_read(hu_input *in, hu_arena *arena, hu_nsys_sums *out, hu_error *err);

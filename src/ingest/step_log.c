@@ -10,13 +10,13 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/number.h"
 #include "ingest/autotuning.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/flops_profile.h"
 #include "ingest/format.h"
+#include "ingest/log_time.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
 #include "ingest/rank_times.h"
@@ -30,7 +30,8 @@ enum {
     LOOKED_BACK = 8,
     LEAST_STEPS = 2,
     LEAST_LINE = 8,
-    PROBED = 4096
+    PROBED = 4096,
+    MOST_OOM = 160
 };
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
     hu_arena       *arena;
     const regex_t  *pattern;
     uint64_t        line;   /* of this file, from 1 on */
+    int64_t         now_ns; /* Unix time that was printed last; 0 none */
     size_t          first;  /* steps before this file */
     hu_line_kind    kind;   /* of the steps so far */
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
@@ -76,6 +78,7 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
         return true;
     }
     step.line = r->line;
+    step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
     step.run = before ? before->run + (step.iteration <= before->iteration) : n ? r->out->steps.at[n - 1].run + 1 : 0;
     if (kind == HU_LINE_MEGATRON && before && before->run == step.run) {
         step.covers = step.iteration - before->iteration;
@@ -255,6 +258,37 @@ static bool take_tables(reader *r, hu_str line, bool *is_taken)
     return *is_taken || hu_ops_line(&r->ops, line, r->line, r->arena, &r->out->ops, is_taken);
 }
 
+static void take_time(reader *r, hu_str line)
+{
+    bool          has_zone = false;
+    const int64_t ns = hu_log_time(line, &has_zone);
+
+    if (ns) {
+        r->now_ns = ns;
+        r->out->has_zone = has_zone;
+    }
+}
+
+/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …" */
+static bool take_oom(reader *r, hu_str line)
+{
+    static const hu_str words[] = {{"CUDA out of memory", 18}, {"HIP out of memory", 17}, {"OutOfMemoryError", 16}};
+    hu_log_words       *oom = &r->out->oom;
+    const char         *at = NULL;
+
+    for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
+        at = memmem(line.p, line.n, words[i].p, words[i].n);
+    if (!at)
+        return true;
+    if (oom->n++ == 0) {
+        const size_t n = (size_t)(line.p + line.n - at);
+
+        oom->text = hu_arena_copy(r->arena, (hu_str){at, n < MOST_OOM ? n : MOST_OOM});
+        oom->line = r->line;
+    }
+    return oom->text.p != NULL;
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
@@ -265,6 +299,12 @@ static bool take_line(reader *r, hu_str line, char *room)
     r->line++;
     r->out->n_lines++;
     line = cleaned(line, room);
+    if (line.n >= LEAST_LINE) {
+        if (!r->is_probe)
+            take_time(r, line);
+        if (!take_oom(r, line))
+            return false;
+    }
     if (r->pattern)
         return line.n == 0 || take_pattern(r, line);
     if (!take_tables(r, line, &is_taken))
@@ -285,8 +325,8 @@ static bool take_line(reader *r, hu_str line, char *room)
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->ops.n || log->tuning.spaces.n || log->bus_prints.n ||
-           log->flops.iter_ns > 0 || (log->benches.n && log->benches.at[0].rows.n);
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ops.n || log->tuning.spaces.n ||
+           log->bus_prints.n || log->flops.iter_ns > 0 || (log->benches.n && log->benches.at[0].rows.n);
 }
 
 /* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
@@ -388,16 +428,10 @@ static bool probe(hu_input *in)
     return is;
 }
 
-bool hu_step_log_is_file(const char *path, bool any_text)
+bool hu_step_log_is(hu_input *in, bool any_text)
 {
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const hu_str           head = in ? hu_input_head(in) : (hu_str){0};
-    const bool             is = is_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
-                                      (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
+    const hu_str head = hu_input_head(in);
 
-    if (in)
-        hu_input_close(in);
-    return is;
+    return is_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
+                             (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
 }

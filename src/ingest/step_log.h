@@ -9,11 +9,10 @@
 #include "trace/step_log.h"
 
 /*
- * Is there a line of a step, or one of NCCL's, in this file?  It may stand anywhere, so all of a text may be read, unless
- * another reader knows its beginning.  `any_text`: what no other reader knows will do.  False for pipes and what cannot be
- * opened.
+ * Is there a line of a step, or one of NCCL's, in this input, which is used up by looking?  It may stand anywhere, so all of
+ * a text may be read, unless another reader knows its beginning.  `any_text`: what no other reader knows will do.
  */
-bool hu_step_log_is_file(const char *path, bool any_text);
+bool hu_step_log_is(hu_input *in, bool any_text);
 
 /*
  * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of

@@ -9,6 +9,7 @@
 #include "across/roster.h"
 #include "advise/say.h"
 #include "ingest/ncu.h"
+#include "job/fitting.h"
 
 /* Nanoseconds since 1970 that are some time of this century, and no time since a machine started. */
 static const int64_t LEAST_WALL_NS = INT64_C(1000000000000000000);
@@ -99,10 +100,17 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                    hu_unread_list *unread, hu_error *err)
 {
     const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP],
-                    *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE];
+                    *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE], *logs = &inputs->of[HU_INPUT_LOG],
+                    *sums = &inputs->of[HU_INPUT_SUMS];
     int rc = 0;
 
-    *out = (hu_beside){.counter_files = counters, .dump_files = dumps, .ras_files = ras, .node_files = node};
+    *out = (hu_beside){.counter_files = counters,
+                       .dump_files = dumps,
+                       .ras_files = ras,
+                       .node_files = node,
+                       .log_files = logs,
+                       .sums_files = sums,
+                       .left = inputs->of[HU_INPUT_RANK].left};
     if (counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
@@ -111,6 +119,10 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
         rc = hu_ras_files_read(ras, limits, arena, &out->ras, unread, err);
     if (rc == 0 && node->n)
         rc = add_node(node, limits, arena, out, unread, err);
+    if (rc == 0 && logs->n)
+        rc = hu_beside_logs_read(logs, inputs->pattern, limits, arena, out, unread, err);
+    if (rc == 0 && sums->n)
+        rc = hu_beside_sums_read(sums, limits, arena, out, unread, err);
     if (rc == 0 && out->ras.n)
         hu_ras_measure(out->ras.at, out->ras.n, &out->ras_says);
     out->ras_hangs = out->ras.n && out->ras_says.cause != HU_RAS_CAUSE_NOTHING && out->ras_says.cause != HU_RAS_CAUSE_RUNS &&
@@ -121,10 +133,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
 const hu_inputs *hu_beside_files(const hu_beside *b, hu_input_kind kind)
 {
     static const hu_inputs none;
-    const hu_inputs *const of[HU_INPUT_KINDS] = {[HU_INPUT_COUNTERS] = b->counter_files,
-                                                 [HU_INPUT_DUMP] = b->dump_files,
-                                                 [HU_INPUT_RAS] = b->ras_files,
-                                                 [HU_INPUT_NODE] = b->node_files};
+    const hu_inputs *const of[HU_INPUT_KINDS] = {
+        [HU_INPUT_COUNTERS] = b->counter_files, [HU_INPUT_DUMP] = b->dump_files, [HU_INPUT_RAS] = b->ras_files,
+        [HU_INPUT_LOG] = b->log_files,          [HU_INPUT_SUMS] = b->sums_files, [HU_INPUT_NODE] = b->node_files};
 
     return of[kind] ? of[kind] : &none;
 }
@@ -137,15 +148,7 @@ void hu_beside_free(hu_beside *beside)
 
 /* --- does it fit? --- */
 
-typedef struct {
-    hu_beside    *b;
-    const hu_job *job;
-    hu_arena     *arena;
-    hu_error     *err;
-    int           rc;
-} fitting;
-
-__attribute__((format(printf, 3, 4))) static void doubt(fitting *f, hu_str file, const char *format, ...)
+void hu_fit_doubt(hu_fitting *f, hu_str file, const char *format, ...)
 {
     char    text[600];
     va_list list;
@@ -179,7 +182,7 @@ static void mark_foreign(const hu_beside *b, const hu_digest *d, hu_measured *m)
     }
 }
 
-static bool doubt_device(fitting *f, hu_str file, size_t from, size_t to, const hu_digest *d)
+static bool doubt_device(hu_fitting *f, hu_str file, size_t from, size_t to, const hu_digest *d)
 {
     const hu_measured *m = &f->b->measured;
     hu_str             other = HU_STR("");
@@ -191,12 +194,12 @@ static bool doubt_device(fitting *f, hu_str file, size_t from, size_t to, const 
             other = f->b->counters.kernels.at[at].device;
     }
     if (other.n)
-        doubt(f, file, "measured on %.*s, and the trace is of %.*s: durations and limits are not those of this job",
-              HU_FMT(other), HU_FMT(d->device));
+        hu_fit_doubt(f, file, "measured on %.*s, and the trace is of %.*s: durations and limits are not those of this job",
+                     HU_FMT(other), HU_FMT(d->device));
     return other.n > 0;
 }
 
-static void doubt_kernels(fitting *f, hu_str file, size_t from, size_t to)
+static void doubt_kernels(hu_fitting *f, hu_str file, size_t from, size_t to)
 {
     const hu_measured *m = &f->b->measured;
     size_t             n = 0, matched = 0, shapes = 0;
@@ -211,16 +214,18 @@ static void doubt_kernels(fitting *f, hu_str file, size_t from, size_t to)
     if (n == 0 || matched)
         return;
     if (m->shapes->n == 0)
-        doubt(f, file, "the trace does not say how its kernels were launched, so that none of these can be found in it");
+        hu_fit_doubt(f, file,
+                     "the trace does not say how its kernels were launched, so that none of these can be found in it");
     else if (shapes)
-        doubt(f, file,
-              "its kernels have names of the trace's and never their grid and block: another size of problem; profile the "
-              "same batch");
+        hu_fit_doubt(
+            f, file,
+            "its kernels have names of the trace's and never their grid and block: another size of problem; profile the "
+            "same batch");
     else
-        doubt(f, file, "none of its kernels is in the trace: is it of another program, or of another version?");
+        hu_fit_doubt(f, file, "none of its kernels is in the trace: is it of another program, or of another version?");
 }
 
-static void fit_counters(fitting *f, const hu_digest *d)
+static void fit_counters(hu_fitting *f, const hu_digest *d)
 {
     for (size_t i = 0, from = 0; i < f->b->counter_files->n; from = f->b->counter_ends[i++]) {
         const hu_str file = hu_str_of(f->b->counter_files->at[i]);
@@ -230,8 +235,7 @@ static void fit_counters(fitting *f, const hu_digest *d)
     }
 }
 
-/* From the first to the last step on the wall clock; false where there are none, or another clock. */
-static bool wall_of(const hu_job *job, int64_t *from, int64_t *to)
+bool hu_fit_wall(const hu_job *job, int64_t *from, int64_t *to)
 {
     bool has = false;
 
@@ -249,8 +253,7 @@ static bool wall_of(const hu_job *job, int64_t *from, int64_t *to)
     return has;
 }
 
-/* "117 days", "3 hours": how far apart two files are. */
-static hu_said say_apart(int64_t ns)
+hu_said hu_fit_say_apart(int64_t ns)
 {
     static const struct {
         const char *word;
@@ -266,17 +269,17 @@ static hu_said say_apart(int64_t ns)
     return hu_say_time((double)ns);
 }
 
-static void doubt_time(fitting *f, hu_str file, const char *what, int64_t first_ns, int64_t last_ns)
+static void doubt_time(hu_fitting *f, hu_str file, const char *what, int64_t first_ns, int64_t last_ns)
 {
     int64_t from, to;
 
-    if (last_ns < LEAST_WALL_NS || !wall_of(f->job, &from, &to))
+    if (last_ns < LEAST_WALL_NS || !hu_fit_wall(f->job, &from, &to))
         return;
     if (last_ns < from)
-        doubt(f, file, "%s %s before the trace begins: it is of another run, or of an earlier part of this one", what,
-              say_apart(from - last_ns).t);
+        hu_fit_doubt(f, file, "%s %s before the trace begins: it is of another run, or of an earlier part of this one", what,
+                     hu_fit_say_apart(from - last_ns).t);
     else if (first_ns - to > LONG_AFTER_NS)
-        doubt(f, file, "it begins %s after the trace ends: is it of another run?", say_apart(first_ns - to).t);
+        hu_fit_doubt(f, file, "it begins %s after the trace ends: is it of another run?", hu_fit_say_apart(first_ns - to).t);
 }
 
 /* Ranks of the group of all; 0 unknown. */
@@ -299,25 +302,27 @@ static int64_t ranks_of(const hu_ras_status *s)
 }
 
 /* A communicator has no more ranks than its job. */
-static void fit_ras(fitting *f, const hu_ras_files *files)
+static void fit_ras(hu_fitting *f, const hu_ras_files *files)
 {
     const int64_t world = f->job->roster.world_size;
 
     for (size_t i = 0; i < files->n && world > 0; i++)
         if (ranks_of(&files->at[i]) > world)
-            doubt(f, files->at[i].file, "has a communicator of %lld ranks, and the traces are of a job of %lld",
-                  (long long)ranks_of(&files->at[i]), (long long)world);
+            hu_fit_doubt(f, files->at[i].file, "has a communicator of %lld ranks, and the traces are of a job of %lld",
+                         (long long)ranks_of(&files->at[i]), (long long)world);
 }
 
-static void fit_dump(fitting *f, const hu_flight_dump *d)
+static void fit_dump(hu_fitting *f, const hu_flight_dump *d)
 {
     const int64_t world = f->job->roster.world_size;
     int64_t       first = 0, last = 0;
 
     if (world > 0 && d->rank >= world)
-        doubt(f, d->file, "is of rank %lld, and the traces are of a job of %lld", (long long)d->rank, (long long)world);
+        hu_fit_doubt(f, d->file, "is of rank %lld, and the traces are of a job of %lld", (long long)d->rank,
+                     (long long)world);
     else if (world > 0 && world_of(d) && (int64_t)world_of(d) != world)
-        doubt(f, d->file, "is of a job of %zu ranks, and the traces are of one of %lld", world_of(d), (long long)world);
+        hu_fit_doubt(f, d->file, "is of a job of %zu ranks, and the traces are of one of %lld", world_of(d),
+                     (long long)world);
     for (size_t i = 0; i < d->entries.n; i++) {
         const int64_t at = d->entries.at[i].created_ns;
 
@@ -328,7 +333,7 @@ static void fit_dump(fitting *f, const hu_flight_dump *d)
 }
 
 /* The trace whose memory a snapshot may show: of its rank, by its name, or the only one. */
-static const hu_digest *owner_of(fitting *f, const hu_rank *snapshot)
+static const hu_digest *owner_of(hu_fitting *f, const hu_rank *snapshot)
 {
     const int64_t rank = hu_roster_rank_of_name(snapshot->digest->info.file, f->job->n_snapshots);
 
@@ -338,12 +343,12 @@ static const hu_digest *owner_of(fitting *f, const hu_rank *snapshot)
         if (rank >= 0 && f->job->digests[i]->info.rank == rank)
             return f->job->digests[i];
     if (rank >= 0 && f->job->digests[0]->info.rank >= 0)
-        doubt(f, snapshot->digest->info.file, "is of rank %lld by its name, and no trace of that rank was given",
-              (long long)rank);
+        hu_fit_doubt(f, snapshot->digest->info.file, "is of rank %lld by its name, and no trace of that rank was given",
+                     (long long)rank);
     return NULL;
 }
 
-static void fit_snapshot(fitting *f, const hu_rank *snapshot)
+static void fit_snapshot(hu_fitting *f, const hu_rank *snapshot)
 {
     const hu_digest      *d = owner_of(f, snapshot), *s = snapshot->digest;
     const hu_memory_pool *p = &s->memory.at[0];
@@ -355,17 +360,17 @@ static void fit_snapshot(fitting *f, const hu_rank *snapshot)
     for (size_t i = 0; i < s->memory.n; i++)
         has_device |= s->memory.at[i].device == d->device_id || s->memory.at[i].device < 0;
     if (!has_device && d->device_id >= 0)
-        doubt(f, s->info.file, "is of %.*s, and the trace of device %lld: is it of another rank?", HU_FMT(p->name),
-              (long long)d->device_id);
+        hu_fit_doubt(f, s->info.file, "is of %.*s, and the trace of device %lld: is it of another rank?", HU_FMT(p->name),
+                     (long long)d->device_id);
     for (size_t i = 0; i < d->n_devices; i++)
         if (d->devices[i].id == d->device_id && d->devices[i].memory_bytes > 0 &&
             p->reserved_bytes > d->devices[i].memory_bytes)
-            doubt(f, s->info.file, "reserves more memory than the trace's GPU has (%.*s): it is of another GPU",
-                  HU_FMT(d->device));
+            hu_fit_doubt(f, s->info.file, "reserves more memory than the trace's GPU has (%.*s): it is of another GPU",
+                         HU_FMT(d->device));
 }
 
 /* Why no rank's time shows in a monitor's log.  One that holds it for some is right for them. */
-static void fit_node(fitting *f)
+static void fit_node(hu_fitting *f)
 {
     static const char *const words[] = {
         [HU_NODE_NONE] = "was read after the traces, since several processes read them; report without mpirun",
@@ -378,8 +383,8 @@ static void fit_node(fitting *f)
     hu_node_fit  fit = f->job->ranks[0].node;
 
     if (f->b->node.bad_lines)
-        doubt(f, file, "%lld of its lines are no samples and were left out, the first at byte %lld: was a disk full?",
-              (long long)f->b->node.bad_lines, (long long)f->b->node.bad_offset);
+        hu_fit_doubt(f, file, "%lld of its lines are no samples and were left out, the first at byte %lld: was a disk full?",
+                     (long long)f->b->node.bad_lines, (long long)f->b->node.bad_offset);
     for (size_t i = 0; i < f->job->n; i++) {
         if (f->job->ranks[i].node == HU_NODE_ADDED)
             return;
@@ -388,7 +393,7 @@ static void fit_node(fitting *f)
     if (fit == HU_NODE_APART)
         doubt_time(f, file, "its last sample is", f->b->node.first_ns, f->b->node.last_ns);
     if (fit != HU_NODE_APART || f->b->doubts.n == 0)
-        doubt(f, file, "%s", words[fit]);
+        hu_fit_doubt(f, file, "%s", words[fit]);
 }
 
 static int measure(const hu_beside *b, const hu_digest *d, hu_arena *arena, hu_measured *out, hu_error *err)
@@ -502,7 +507,7 @@ size_t hu_beside_say_agreement(const hu_beside *b, char *text, size_t room)
 int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err)
 {
     const hu_digest *d = job->digests[shown];
-    fitting          f = {.b = beside, .job = job, .arena = arena, .err = err};
+    hu_fitting       f = {.b = beside, .job = job, .arena = arena, .err = err};
 
     if (beside->counters.kernels.n) {
         f.rc = measure(beside, d, arena, &beside->measured, err);
@@ -519,5 +524,8 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
         fit_node(&f);
     for (size_t i = 0; i < job->n_snapshots; i++)
         fit_snapshot(&f, &job->snapshots[i]);
+    for (size_t i = 0; i < beside->n_logs; i++)
+        hu_fit_log(&f, &beside->logs[i], d);
+    hu_fit_evidence(beside, job->findings[shown]);
     return f.rc;
 }

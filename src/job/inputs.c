@@ -11,6 +11,7 @@
 #include "base/input.h"
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
+#include "job/below.h"
 #include "job/sorted.h"
 #include "protocol/format.h"
 
@@ -29,6 +30,11 @@ static bool is_trace(const char *file)
         if (hu_str_ends(name, hu_str_of(suffixes[i])))
             return true;
     return hu_rocprof_set_file(name, &prefix) != HU_ROCPROF_NONE;
+}
+
+bool hu_inputs_is_trace(const char *path)
+{
+    return is_trace(hu_str_base_name(hu_str_of(path)).p);
 }
 
 static bool may_be_session(const char *file)
@@ -162,67 +168,82 @@ static int add_entry(const char *path, const char *name, hu_arena *arena, path_l
     return hu_unread_add_error(unread, arena, child.at[0], &why, err);
 }
 
-static int is_folder(const struct dirent *entry)
+enum { NAMED_FOLDERS = 4 };
+
+/* Directories below one that hold traces. */
+typedef struct {
+    const char *at[NAMED_FOLDERS];
+    size_t      n; /* of all */
+} folder_list;
+
+bool hu_inputs_has_events(hu_str head)
 {
-    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK);
+    const bool is_json = head.n && (head.p[0] == '{' || head.p[0] == '[');
+
+    return !is_json || hu_str_has(head, HU_STR("\"ph\"")) || hu_str_has(head, HU_STR("traceEvents"));
 }
 
-/* Does a directory hold a file that is named like a trace? */
-static bool has_trace(const char *path)
+static bool has_events(const char *path)
 {
-    DIR           *folder = opendir(path);
-    struct dirent *entry;
-    bool           has = false;
+    const hu_input_options how = {.limits = hu_limits_default()};
+    hu_error               unused;
+    hu_input              *in = hu_input_open(path, &how, &unused);
+    const bool             has = in && hu_inputs_has_events(hu_input_head(in));
 
-    while (folder && !has && (entry = readdir(folder)))
-        has = is_trace(entry->d_name);
-    if (folder)
-        closedir(folder);
+    if (in)
+        hu_input_close(in);
     return has;
 }
 
-enum { MOST_FOLDERS = 200, NAMED_FOLDERS = 4 };
-
-/* "run/a, run/b": the directories in `path` that hold traces; returns how many were named. */
-static int name_folders(const char *path, char *out, size_t room)
+static bool is_in(const folder_list *folders, const char *folder, size_t n)
 {
-    struct dirent **entries;
-    const int       n = scandir(path, &entries, is_folder, by_version);
-    const size_t    length = strlen(path);
-    int             named = 0;
-
-    out[0] = '\0';
-    for (int i = 0; i < n; i++) {
-        char         below[4096];
-        const size_t used = strlen(out);
-
-        snprintf(below, sizeof below, "%s%s%s", path, path[length - 1] == '/' ? "" : "/", entries[i]->d_name);
-        free(entries[i]);
-        if (i >= MOST_FOLDERS || named > NAMED_FOLDERS || used + strlen(below) + 8 > room || !has_trace(below))
-            continue;
-        if (named++ == NAMED_FOLDERS)
-            snprintf(out + used, room - used, ", …");
-        else
-            snprintf(out + used, room - used, "%s%s", named > 1 ? ", " : "", below);
-    }
-    if (n >= 0)
-        free(entries);
-    return named;
+    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS; i++)
+        if (strlen(folders->at[i]) == n && memcmp(folders->at[i], folder, n) == 0)
+            return true;
+    return false;
 }
 
-/* Nobody walks into directories: they may be different runs.  But where the traces are can be said. */
-static int fail_empty(const char *path, hu_error *err)
+/* Returns 0 or HU_ENOMEM. */
+static int find_folders(const char *path, hu_arena *arena, folder_list *out, hu_error *err)
 {
-    char      folders[600];
-    const int n = name_folders(path, folders, sizeof folders);
+    hu_below below;
 
-    if (n == 0)
+    *out = (folder_list){0};
+    if (hu_below_find(path, arena, &below, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < below.files.n; i++) {
+        const char  *file = below.files.at[i].path;
+        const size_t n = (size_t)(strrchr(file, '/') ? strrchr(file, '/') - file : 0);
+        hu_str       folder;
+
+        if (below.files.at[i].depth == 0 || !hu_inputs_is_trace(file) || is_in(out, file, n) || !has_events(file))
+            continue;
+        folder = hu_arena_copy(arena, (hu_str){file, n});
+        if (!folder.p)
+            return hu_fail_memory(err);
+        if (out->n < NAMED_FOLDERS)
+            out->at[out->n] = folder.p;
+        out->n++;
+    }
+    return 0;
+}
+
+/* Where the traces are can be said. */
+static int fail_empty(const char *path, const folder_list *folders, hu_error *err)
+{
+    char   names[600] = "";
+    size_t n = 0;
+
+    if (folders->n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
             "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
             "_trace.csv, with or without .gz or .zst; pass the trace files");
-    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
-                   folders, n == 1 ? "that one" : "one, or several for several ranks");
+    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.120s", i ? ", " : "", folders->at[i]);
+    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                   "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks", names,
+                   folders->n > NAMED_FOLDERS ? ", …" : "");
 }
 
 /* Where a directory holds no trace, what else there is of a run. */
@@ -257,11 +278,12 @@ static bool is_copy(struct dirent **entries, int n, const char *name)
     return false;
 }
 
-static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+/* The traces in a directory, and sessions whose trace was not written. */
+static int add_traces(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
     const int       n = scandir(path, &entries, is_input, by_version);
-    const size_t    n_traces = list->n, n_unread = unread->n;
+    const size_t    n_traces = list->n;
     int             rc = 0;
 
     if (n < 0)
@@ -272,13 +294,26 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
     for (int i = 0; i < n; i++)
         free(entries[i]);
     free(entries);
-    if (rc == 0 && list->n == n_traces && unread->n == n_unread)
+    return rc;
+}
+
+static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+{
+    const size_t n_traces = list->n, n_unread = unread->n;
+    folder_list  folders = {0};
+    int          rc = add_traces(path, arena, list, unread, err);
+
+    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+        return rc;
+    if ((rc = find_folders(path, arena, &folders, err)) < 0)
+        return rc;
+    if (folders.n == 1) /* several may be of different runs */
+        rc = add_traces(folders.at[0], arena, list, unread, err);
+    else if (folders.n == 0)
         rc = add_others(path, arena, list, err);
     if (rc < 0 || list->n > n_traces || unread->n > n_unread)
         return rc;
-    if (is_session(path))
-        return fail_session(path, err);
-    return fail_empty(path, err);
+    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */

@@ -7,6 +7,14 @@
 #include "base/error.h"
 #include "base/unread.h"
 
+enum { HU_LEFT_NAMED = 8 };
+
+/* Files of a directory that a report does not read. */
+typedef struct {
+    const char *at[HU_LEFT_NAMED]; /* the first of them */
+    size_t      n, n_traces;       /* all; those of them that are traces, in directories below, perhaps of another run */
+} hu_left;
+
 typedef struct {
     const char **at; /* lives in the arena */
     size_t       n;
@@ -14,13 +22,21 @@ typedef struct {
     const int   *reader; /* process that reads each (job/spread.h); NULL: this one reads all */
 
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
+    hu_left        left;   /* of directories, where it was asked what lies beside the traces */
 } hu_inputs;
 
 /*
- * Directories are replaced by the files in them that are named like traces, by name; of one without any, by what else there
- * is of a run (job/sorted.h); a directory without that either is in out->unread.  Returns 0, or an error that names the
+ * Directories are replaced by the files in them that are named like traces, by name; of one without any, by those of the
+ * only directory in it that has some, or by what else there is of a run (job/sorted.h); a directory without that either is
+ * in out->unread.  Returns 0, or an error that names the
  * path when there is nothing at all to read.
  */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
+
+/* May a file that begins like this hold a trace?  Settings are JSON, too: of that, only what has events. */
+bool hu_inputs_has_events(hu_str head);
+
+/* Is it named like a trace? */
+bool hu_inputs_is_trace(const char *path);
 
 #endif

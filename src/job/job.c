@@ -285,6 +285,31 @@ static void add_measured(hu_verdict *v, const hu_beside *beside)
         memcpy(v->text + at, text, n + 1);
 }
 
+/* A job that ran out of memory is held up by nothing else: by a snapshot, which says why, or by a log. */
+static void add_failure(hu_verdict *v, const hu_job *job, const hu_beside *beside)
+{
+    char text[600] = "";
+
+    for (size_t i = 0; i < job->n_snapshots && !text[0]; i++)
+        hu_say_memory_failure(job->snapshots[i].digest, text, sizeof text);
+    if (!text[0])
+        hu_beside_say_oom(beside, text, sizeof text);
+    hu_verdict_precede(v, text);
+}
+
+/* What other files know of the verdict's cause. */
+static void add_beside(hu_job *job, const hu_beside *beside, const hu_digest *shown)
+{
+    hu_verdict *v = &job->verdict;
+    char        cause[400];
+
+    if (hu_verdict_is_of_kernels(shown))
+        add_measured(v, beside);
+    if (v->is_of_network && hu_beside_say_transport(beside, cause, sizeof cause))
+        hu_verdict_lead(v, cause);
+    add_failure(v, job, beside);
+}
+
 /* What can be said of all, when each was read and drawn. */
 static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err)
 {
@@ -317,8 +342,8 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
     if (w->options->beside && (rc = hu_beside_join(w->options->beside, job, w->shown, arena, err)) < 0)
         return rc;
     hu_verdict_measure(job->digests, job->findings, job->n, job->rendezvous, &job->verdict);
-    if (w->options->beside && hu_verdict_is_of_kernels(job->digests[w->shown]))
-        add_measured(&job->verdict, w->options->beside);
+    if (w->options->beside)
+        add_beside(job, w->options->beside, job->digests[w->shown]);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);
     return hu_runs_measure(job->ranks, job->n, job->roster.mixes_runs, arena, &job->runs, err);

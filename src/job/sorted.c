@@ -2,9 +2,6 @@
  * sorted.c - looks at the beginning of each file, several at once. */
 #include "job/sorted.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,40 +11,55 @@
 #include "ingest/nccl_ras.h"
 #include "ingest/ncu.h"
 #include "ingest/node_log.h"
+#include "ingest/nsys_stats.h"
+#include "ingest/step_log.h"
+#include "job/below.h"
 
-hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
+hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
+{
+    const hu_str head = hu_input_head(in);
+
+    return hu_ncu_is_report(head)           ? HU_INPUT_COUNTERS
+           : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
+           : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
+           : hu_node_log_probe(head)        ? HU_INPUT_NODE
+           : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
+           : hu_step_log_is(in, any_text)   ? HU_INPUT_LOG /* the last: it reads on */
+                                            : HU_INPUT_RANK;
+}
+
+static hu_input_kind kind_of(const char *path, const hu_limits *limits, bool any_text)
 {
     const hu_input_options how = {.limits = *limits};
     struct stat            about;
     hu_input              *in;
-    hu_input_kind          kind = HU_INPUT_RANK;
+    hu_input_kind          kind;
     hu_error               unused;
 
     if (stat(path, &about) < 0 || !S_ISREG(about.st_mode) || !(in = hu_input_open(path, &how, &unused)))
         return HU_INPUT_RANK;
-    if (hu_ncu_is_report(hu_input_head(in)))
-        kind = HU_INPUT_COUNTERS;
-    else if (hu_flight_recorder_probe(hu_input_head(in)))
-        kind = HU_INPUT_DUMP;
-    else if (hu_nccl_ras_probe(hu_input_head(in)))
-        kind = HU_INPUT_RAS;
-    else if (hu_node_log_probe(hu_input_head(in)))
-        kind = HU_INPUT_NODE;
+    kind = hu_input_kind_of_open(in, any_text);
     hu_input_close(in);
     return kind;
+}
+
+hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
+{
+    return kind_of(path, limits, false);
 }
 
 typedef struct {
     const hu_inputs *inputs;
     const hu_limits *limits;
     hu_input_kind   *kinds;
+    bool             any_text;
 } work;
 
 static void look(void *context, size_t i)
 {
     const work *w = context;
 
-    w->kinds[i] = hu_input_kind_of(w->inputs->at[i], w->limits);
+    w->kinds[i] = kind_of(w->inputs->at[i], w->limits, w->any_text);
 }
 
 /* Bytes on disk of those that are read as ranks. */
@@ -62,9 +74,10 @@ static uint64_t bytes_without(const hu_inputs *inputs, const hu_input_kind *kind
     return bytes;
 }
 
-int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_sorted_inputs *out, hu_error *err)
+int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
+                   hu_error *err)
 {
-    work w = {inputs, limits, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds)};
+    work w = {inputs, limits, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds), any_text};
 
     *out = (hu_sorted_inputs){0};
     if (!w.kinds)
@@ -79,29 +92,41 @@ int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, hu_arena *a
                 out->of[k].at[out->of[k].n++] = inputs->at[i];
     }
     out->of[HU_INPUT_RANK].unread = inputs->unread;
+    out->of[HU_INPUT_RANK].left = inputs->left;
     out->of[HU_INPUT_RANK].bytes = bytes_without(inputs, w.kinds);
     return 0;
 }
 
-/* Named as such files are; what they begin with decides. */
-static int may_lie_beside(const struct dirent *entry)
+/* "ras", "ras.2": of other endings, sources of programs have such names, too. */
+static bool has_no_ending(hu_str name)
 {
-    static const hu_str ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}},
-                        ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
-    const hu_str name = hu_str_of(entry->d_name);
+    const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
 
+    return !dot || (dot + 1 < name.p + name.n && dot[1] >= '0' && dot[1] <= '9');
+}
+
+/* Named as such files are; what they hold decides. */
+static bool may_lie_beside(const char *file)
+{
+    static const hu_str packed[] = {{".gz", 3}, {".zst", 4}},
+                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4},   {".out", 4},  {".err", 4},
+                                  {".txt", 4},     {".csv", 4},    {".tsv", 4}, {".jsonl", 6}, {".prom", 5}, {".json", 5}},
+                        ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
+    const hu_str whole = hu_str_base_name(hu_str_of(file));
+    hu_str       name = whole;
+
+    for (size_t i = 0; i < HU_COUNT(packed); i++)
+        if (hu_str_ends(name, packed[i])) {
+            name.n -= packed[i].n;
+            break;
+        }
     for (size_t i = 0; i < HU_COUNT(ends); i++)
         if (hu_str_ends(name, ends[i]))
             return true;
     for (size_t i = 0; i < HU_COUNT(ras); i++)
-        if (hu_str_starts(name, ras[i]))
+        if (hu_str_starts(name, ras[i]) && has_no_ending(name))
             return true;
-    return entry->d_name[0] != '.' && hu_flight_recorder_rank(entry->d_name) >= 0;
-}
-
-static int by_version(const struct dirent **a, const struct dirent **b)
-{
-    return strverscmp((*a)->d_name, (*b)->d_name);
+    return hu_flight_recorder_rank(whole.p) >= 0;
 }
 
 /* A snapshot is read as a trace, which sets it apart; other pickles are of no concern. */
@@ -118,42 +143,65 @@ static bool is_snapshot(const char *path, const hu_limits *limits)
     return is;
 }
 
-int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err)
+/* "run//a" is "run/a". */
+static bool is_same_path(const char *a, const char *b)
 {
-    struct dirent **entries;
-    const int       n = scandir(folder, &entries, may_lie_beside, by_version);
-    int             rc = 0;
-
-    *out = (hu_inputs){.at = hu_arena_calloc(arena, n > 0 ? (size_t)n : 1, sizeof *out->at)};
-    if (!out->at)
-        rc = hu_fail_memory(err);
-    for (int i = 0; i < n; i++) {
-        const size_t room = strlen(folder) + strlen(entries[i]->d_name) + 2;
-        char        *path = rc == 0 ? hu_arena_alloc(arena, room) : NULL;
-        struct stat  st;
-
-        if (path) {
-            snprintf(path, room, "%s%s%s", folder, hu_str_ends(hu_str_of(folder), HU_STR("/")) ? "" : "/",
-                     entries[i]->d_name);
-            if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-                (hu_input_kind_of(path, limits) != HU_INPUT_RANK || is_snapshot(path, limits)))
-                out->at[out->n++] = path;
-        } else if (rc == 0) {
-            rc = hu_fail_memory(err);
-        }
-        free(entries[i]);
+    for (;; a++, b++) {
+        while (a[0] == '/' && a[1] == '/')
+            a++;
+        while (b[0] == '/' && b[1] == '/')
+            b++;
+        if (*a != *b || !*a)
+            return *a == *b;
     }
-    if (n >= 0)
-        free(entries);
-    return rc;
 }
 
 static bool is_listed(const hu_inputs *inputs, const char *path)
 {
-    for (size_t i = 0; i < inputs->n; i++)
-        if (strcmp(inputs->at[i], path) == 0)
+    for (size_t i = 0; inputs && i < inputs->n; i++)
+        if (is_same_path(inputs->at[i], path))
             return true;
     return false;
+}
+
+static void leave(hu_left *left, const char *path, bool is_trace)
+{
+    if (left->n < HU_LEFT_NAMED)
+        left->at[left->n] = path;
+    left->n++;
+    left->n_traces += is_trace;
+}
+
+/* What is not in `listed` yet (NULL: nothing is), and in *left what is not read. */
+static int find_beside(const char *folder, const hu_inputs *listed, const hu_limits *limits, hu_arena *arena, hu_inputs *out,
+                       hu_left *left, hu_error *err)
+{
+    hu_below below;
+    int      rc = hu_below_find(folder, arena, &below, err);
+
+    *out = (hu_inputs){.at = rc < 0 ? NULL : hu_arena_calloc(arena, below.files.n + 1, sizeof *out->at)};
+    if (rc == 0 && !out->at)
+        rc = hu_fail_memory(err);
+    for (size_t i = 0; rc == 0 && i < below.files.n; i++) {
+        const hu_file_below *file = &below.files.at[i];
+        const bool           is_trace = hu_inputs_is_trace(file->path);
+
+        if (is_listed(listed, file->path) || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
+            continue;
+        if (may_lie_beside(file->path) &&
+            (hu_input_kind_of(file->path, limits) != HU_INPUT_RANK || is_snapshot(file->path, limits)))
+            out->at[out->n++] = file->path;
+        else
+            leave(left, file->path, is_trace);
+    }
+    return rc;
+}
+
+int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err)
+{
+    hu_left left = {0};
+
+    return find_beside(folder, NULL, limits, arena, out, &left, err);
 }
 
 typedef HU_VEC(const char *) path_list;
@@ -167,10 +215,11 @@ int hu_inputs_add_beside(char **paths, size_t n, const hu_limits *limits, hu_are
     for (size_t i = 0; i < n; i++) {
         hu_inputs found = {0};
 
-        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode) && hu_inputs_beside_of(paths[i], limits, arena, &found, err) < 0)
+        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode) &&
+            find_beside(paths[i], inputs, limits, arena, &found, &inputs->left, err) < 0)
             return err->code;
         for (size_t k = 0; k < found.n; k++)
-            if (!is_listed(inputs, found.at[k]) && !hu_vec_push(arena, &list, found.at[k]))
+            if (!hu_vec_push(arena, &list, found.at[k]))
                 return hu_fail_memory(err);
     }
     if (list.n == 0)

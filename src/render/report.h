@@ -51,8 +51,8 @@ void hu_text_write(const hu_report *report, hu_out *out);
 int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
 
 /*
- * The members "flight_recorder", "nccl_ras", "counters", "memory_snapshots" and "doubts": what was recorded beside the
- * traces.
+ * The members "flight_recorder", "nccl_ras", "counters", "memory_snapshots", "logs", "sums", "not_read" and "doubts": what
+ * was recorded beside the traces.
  */
 int hu_json_beside(hu_json_out *j, const hu_report *report, hu_error *err);
 

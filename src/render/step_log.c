@@ -171,10 +171,21 @@ static void sort_by_saving(hu_log_hint *hints, size_t n)
     }
 }
 
+/* Nothing else matters while it does. */
+static void hint_memory(const hu_log_words *oom, hu_log_hint *out, size_t *n)
+{
+    if (oom->n)
+        SAY(add(out, n, "out_of_memory", INFINITY),
+            "The program ran out of GPU memory (line %llu%s): %.*s. A memory snapshot says who holds it, and whether it is "
+            "in pieces: torch.cuda.memory._record_memory_history(), then _dump_snapshot().",
+            (unsigned long long)oom->line, oom->n > 1 ? ", and later" : "", HU_FMT(oom->text));
+}
+
 size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
 {
     size_t n = 0;
 
+    hint_memory(&r->log->oom, out, &n);
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);

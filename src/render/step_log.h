@@ -13,6 +13,7 @@ typedef struct {
     const hu_log_answer *answer;
     size_t               top; /* rows of each list; 0: 8 */
     size_t               width;
+    bool                 is_beside; /* a trace, which can tell why */
 } hu_log_report;
 
 typedef struct {

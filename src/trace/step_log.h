@@ -21,6 +21,7 @@ typedef struct {
     double   tflops;  /* per GPU and second; NaN */
     uint64_t line;    /* from 1 on */
     uint32_t run;     /* 0, and one more for each restart */
+    int64_t  at_ns;   /* Unix time that was printed last, at its line or before it; 0 none */
 } hu_log_step;
 
 /* One of the times below a step, under the log's own name. */
@@ -66,6 +67,7 @@ typedef struct {
     HU_VEC(hu_log_step) steps;
     HU_VEC(hu_log_part) parts;
     hu_log_nccl    nccl;
+    hu_log_words   oom; /* "CUDA out of memory …"; n is 0 without */
     hu_log_benches benches;
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
@@ -73,6 +75,7 @@ typedef struct {
     hu_log_tuning tuning;
     uint64_t      n_lines, n_twins; /* twins: lines of another rank about a step that is there */
     bool          is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    bool          has_zone;         /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif

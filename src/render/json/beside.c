@@ -4,8 +4,10 @@
 #include "base/out.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/nsys_sums.h"
 #include "render/ras.h"
 #include "render/report.h"
+#include "render/step_log.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
 
@@ -105,6 +107,85 @@ static int write_snapshots(hu_json_out *j, const hu_report *r, hu_error *err)
     return rc;
 }
 
+static int write_log(hu_json_out *j, const hu_report *r, const hu_beside_log *l, hu_error *err)
+{
+    static const char *const fits[] = {"unknown", "same", "parts", "longer", "shorter"};
+    static const char *const clocks[] = {"log-has-none", "traces-have-none", "apart", "aligned"};
+    char                     text[MOST_SAID];
+    hu_out                  *memory = hu_out_open_memory(r->scratch);
+    int                      rc;
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_log_json(&(hu_log_report){.log = &l->log, .answer = &l->says}, r->scratch, memory);
+    hu_beside_say_log(l, text, sizeof text);
+    hu_json_open(j, NULL, '{');
+    hu_json_str(j, "file", hu_str_of(l->file));
+    hu_json_str(j, "text", hu_str_of(text));
+    hu_json_str(j, "fit", hu_str_of(fits[l->fit]));
+    hu_json_ns(j, "trace_step_ns", l->trace_ns);
+    hu_json_fixed(j, "step_ratio", l->ratio, 4);
+    hu_json_str(j, "clock", hu_str_of(clocks[l->clock]));
+    if (l->clock == HU_LOG_CLOCK_FITS) {
+        hu_json_int(j, "first_step", l->first_step);
+        hu_json_int(j, "last_step", l->last_step);
+    } else {
+        hu_json_null(j, "first_step");
+        hu_json_null(j, "last_step");
+    }
+    hu_json_ns(j, "then_ns", l->then_ns);
+    rc = put_document(j, "log", memory, r->scratch, err);
+    hu_json_close(j, '}');
+    return rc;
+}
+
+static int write_logs(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    const hu_beside *b = r->beside;
+    int              rc = 0;
+
+    hu_json_open(j, "logs", '[');
+    for (size_t i = 0; b && rc == 0 && i < b->n_logs; i++)
+        rc = write_log(j, r, &b->logs[i], err);
+    hu_json_close(j, ']');
+    return rc;
+}
+
+static int write_sums(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    const hu_beside *b = r->beside;
+    int              rc = 0;
+
+    hu_json_open(j, "sums", '[');
+    for (size_t i = 0; b && rc == 0 && i < b->n_sums; i++) {
+        hu_out *memory = hu_out_open_memory(r->scratch);
+
+        if (!memory)
+            return hu_fail_memory(err);
+        hu_nsys_json(&(hu_nsys_report){.sums = &b->sums[i].sums, .answer = &b->sums[i].says}, r->scratch, memory);
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", hu_str_of(b->sums[i].file));
+        rc = put_document(j, "sums", memory, r->scratch, err);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    return rc;
+}
+
+static void write_left(hu_json_out *j, const hu_beside *b)
+{
+    const hu_left none = {0}, *left = b ? &b->left : &none;
+
+    hu_json_open(j, "not_read", '{');
+    hu_json_int(j, "count", (int64_t)left->n);
+    hu_json_int(j, "traces", (int64_t)left->n_traces);
+    hu_json_open(j, "files", '[');
+    for (size_t i = 0; i < left->n && i < HU_LEFT_NAMED; i++)
+        hu_json_str(j, NULL, hu_str_of(left->at[i]));
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
 static void write_doubts(hu_json_out *j, const hu_beside *b)
 {
     hu_json_open(j, "doubts", '[');
@@ -143,8 +224,9 @@ int hu_json_beside(hu_json_out *j, const hu_report *r, hu_error *err)
     int rc;
 
     if ((rc = write_flight(j, r, err)) < 0 || (rc = write_ras(j, r, err)) < 0 || (rc = write_counters(j, r, err)) < 0 ||
-        (rc = write_snapshots(j, r, err)) < 0)
+        (rc = write_snapshots(j, r, err)) < 0 || (rc = write_logs(j, r, err)) < 0 || (rc = write_sums(j, r, err)) < 0)
         return rc;
+    write_left(j, r->beside);
     write_doubts(j, r->beside);
     return 0;
 }

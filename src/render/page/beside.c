@@ -3,18 +3,20 @@
 #include "advise/say_memory.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/nsys_sums.h"
 #include "render/ras.h"
 #include "render/page/page.h"
+#include "render/step_log.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
 
-enum { MOST_SAID = 4096, WIDTH = 100, ROWS = 10, KERNELS = 20 };
+enum { MOST_SAID = 4096, WIDTH = 100, ROWS = 10, KERNELS = 20, LOGS = 8 };
 
 bool hu_page_has_beside(const hu_page *p)
 {
     const hu_beside *b = p->r->beside;
 
-    return p->r->job->n_snapshots || (b && (b->counters.kernels.n || b->dumps.n || b->ras.n));
+    return p->r->job->n_snapshots || (b && (b->counters.kernels.n || b->dumps.n || b->ras.n || b->n_logs || b->n_sums));
 }
 
 static hu_flight_report flight_of(const hu_page *p)
@@ -121,6 +123,41 @@ static int write_ras(hu_page *p, hu_error *err)
     return write_text(p, "NCCL RAS", memory, err);
 }
 
+static void write_file(hu_page *p, const char *what, const char *file)
+{
+    hu_out_printf(p->out, "<h3>%s ", what);
+    hu_markup_text(p->out, hu_str_of(file));
+    hu_out_text(p->out, "</h3>\n<p>");
+}
+
+static int write_log(hu_page *p, const hu_beside_log *l, hu_error *err)
+{
+    hu_out *memory = hu_out_open_memory(p->r->scratch);
+    char    text[MOST_SAID];
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_beside_say_log(l, text, sizeof text);
+    hu_log_text(&(hu_log_report){.log = &l->log, .answer = &l->says, .width = WIDTH, .is_beside = true}, p->r->scratch,
+                memory);
+    write_file(p, "Log", l->file);
+    hu_markup_text(p->out, hu_str_of(text));
+    hu_out_text(p->out, "</p>\n");
+    return write_text(p, "What it says", memory, err);
+}
+
+static int write_sums(hu_page *p, const hu_beside_sums *s, hu_error *err)
+{
+    hu_out *memory = hu_out_open_memory(p->r->scratch);
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_nsys_text(&(hu_nsys_report){.sums = &s->sums, .answer = &s->says, .width = WIDTH}, p->r->scratch, memory);
+    write_file(p, "Sums of nsys stats", s->file);
+    hu_out_text(p->out, "they have no times, and stand beside the trace as they are</p>\n");
+    return write_text(p, "What it says", memory, err);
+}
+
 static int write_snapshot(hu_page *p, const hu_rank *snapshot, hu_error *err)
 {
     hu_page of = {.r = p->r, .rank = snapshot, .d = snapshot->digest, .out = p->out};
@@ -155,6 +192,12 @@ int hu_page_beside(hu_page *p, hu_error *err)
         rc = write_kernels(p, err);
     for (size_t i = 0; rc == 0 && i < p->r->job->n_snapshots; i++)
         rc = write_snapshot(p, &p->r->job->snapshots[i], err);
+    for (size_t i = 0; rc == 0 && b && i < b->n_logs && i < LOGS; i++)
+        rc = write_log(p, &b->logs[i], err);
+    if (b && b->n_logs > LOGS)
+        hu_out_printf(p->out, "<p>%zu more logs; <code>--json</code> has them</p>\n", b->n_logs - LOGS);
+    for (size_t i = 0; rc == 0 && b && i < b->n_sums; i++)
+        rc = write_sums(p, &b->sums[i], err);
     hu_out_text(p->out, "</section>\n");
     return rc;
 }

@@ -3,12 +3,14 @@
 #include "advise/say_memory.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/nsys_sums.h"
 #include "render/ras.h"
+#include "render/step_log.h"
 #include "render/text/text.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
 
-enum { MOST_SAID = 4096, SHORT_KERNELS = 3, DEFAULT_TOP = 10 };
+enum { MOST_SAID = 4096, SHORT_KERNELS = 3, DEFAULT_TOP = 10, WHOLE_LOGS = 2, SHORT_LOGS = 8 };
 
 static hu_flight_report flight_of(const hu_report *r)
 {
@@ -119,6 +121,83 @@ static void write_snapshot(hu_text_page *p, const hu_rank *s)
     }
 }
 
+static void write_name(hu_text_page *p, const char *heading, const char *file)
+{
+    hu_out_text(p->out, "\n");
+    hu_text_heading(p, heading);
+    hu_out_text(p->out, "  ");
+    hu_units_clip(p->out, hu_str_base_name(hu_str_of(file)), p->r->width > 40 ? p->r->width - 20 : 20);
+    hu_out_text(p->out, "\n");
+}
+
+static void write_log(hu_text_page *p, const hu_beside_log *l)
+{
+    char                text[MOST_SAID];
+    const hu_log_report log = {
+        .log = &l->log, .answer = &l->says, .top = (size_t)p->r->top, .width = p->r->width, .is_beside = true};
+
+    write_name(p, "LOG", l->file);
+    if (hu_beside_say_log(l, text, sizeof text))
+        hu_text_paragraph(p, text, 0);
+    hu_log_text(&log, p->r->scratch, p->out);
+}
+
+/* Ranks often have a log each, which say the same: of those behind the first few, a line. */
+static void write_logs(hu_text_page *p)
+{
+    const hu_beside *b = p->r->beside;
+    const size_t     most = p->r->top ? (size_t)p->r->top : SHORT_LOGS;
+
+    for (size_t i = 0; i < b->n_logs && i < WHOLE_LOGS; i++)
+        write_log(p, &b->logs[i]);
+    for (size_t i = WHOLE_LOGS; i < b->n_logs && i < most; i++) {
+        char text[MOST_SAID];
+
+        write_name(p, "LOG", b->logs[i].file);
+        hu_beside_say_log(&b->logs[i], text, sizeof text);
+        hu_text_paragraph(p, text[0] ? text : "Lines of NCCL alone; `holdup report FILE` shows them.", 0);
+    }
+    if (b->n_logs > most && b->n_logs > WHOLE_LOGS)
+        hu_out_printf(p->out, "\n%zu more logs; --top and --json show them\n",
+                      b->n_logs - (most > WHOLE_LOGS ? most : WHOLE_LOGS));
+}
+
+static void write_sums(hu_text_page *p, const hu_beside_sums *s)
+{
+    const hu_nsys_report sums = {.sums = &s->sums, .answer = &s->says, .top = (size_t)p->r->top, .width = p->r->width};
+
+    write_name(p, "SUMS", s->file);
+    hu_nsys_text(&sums, p->r->scratch, p->out);
+}
+
+/* What lies in a directory that was named and is in no number. */
+static void write_left(hu_text_page *p)
+{
+    const hu_left *left = &p->r->beside->left;
+    char           text[MOST_SAID];
+    size_t         n;
+
+    if (left->n == 0)
+        return;
+    n = (size_t)snprintf(text, sizeof text, "%zu other file%s of the directory:", left->n, hu_plural((int64_t)left->n));
+    for (size_t i = 0; i < left->n && i < HU_LEFT_NAMED && n < sizeof text; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %.200s", i ? "," : "",
+                              hu_str_base_name(hu_str_of(left->at[i])).p);
+    if (n < sizeof text && left->n > HU_LEFT_NAMED)
+        n += (size_t)snprintf(text + n, sizeof text - n, " …");
+    if (n < sizeof text && left->n_traces)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              ". %zu of them %s in a directory below and may be of another run: pass %s", left->n_traces,
+                              left->n_traces == 1 ? "is a trace by its name, lies" : "are traces by their names, lie",
+                              left->n_traces == 1 ? "it by name" : "that directory, or both");
+    if (n < sizeof text)
+        snprintf(text + n, sizeof text - n, ". `holdup info DIRECTORY` says what each is.");
+    hu_out_text(p->out, "\n");
+    hu_text_heading(p, "NOT READ");
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, text, 0);
+}
+
 /* Dumps and answers in which nothing hangs. */
 static void write_calm(hu_text_page *p)
 {
@@ -158,5 +237,11 @@ void hu_text_beside(hu_text_page *p)
         write_kernels(p);
     for (size_t i = 0; i < p->r->job->n_snapshots; i++)
         write_snapshot(p, &p->r->job->snapshots[i]);
+    if (b)
+        write_logs(p);
+    for (size_t i = 0; b && i < b->n_sums; i++)
+        write_sums(p, &b->sums[i]);
     write_calm(p);
+    if (b)
+        write_left(p);
 }

@@ -194,9 +194,10 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_once(r, out);
     hu_tables_text(r, out);
     write_nccl(r, out);
-    if (r->log->steps.n || r->log->nccl.n_lines || r->log->benches.n == 0)
+    if ((n && r->is_beside) || (!r->is_beside && (r->log->steps.n || r->log->nccl.n_lines || r->log->benches.n == 0)))
         hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);
-    write_wrapped(r, out, n ? "but" : "WHY", hu_log_cannot_tell(r));
+    if (!r->is_beside)
+        write_wrapped(r, out, n ? "but" : "WHY", hu_log_cannot_tell(r));
 }
