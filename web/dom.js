@@ -42,7 +42,7 @@ const quantity = /[−+±-]?\s?\d[\d.,]* (?:[nµm]?s|[kMGTP]?B|[KMG]iB|%|GB\/s|T
 
 // No line breaks between a number and its unit.
 function appendText(node, text) {
-  if (!/\d [^ ]/.test(text) || node.namespaceURI.endsWith("svg") || wholeTexts.includes(node.localName)) return node.append(text);
+  if (!/\d [^ ]/.test(text) || node.namespaceURI.endsWith("svg") || wholeTexts.includes(node.localName)) return void node.append(text);
   let at = 0;
   for (const { 0: found, index } of text.matchAll(quantity)) {
     const from = index + found.search(/\S/);
@@ -50,7 +50,7 @@ function appendText(node, text) {
     at = index + found.length;
     node.lastChild.textContent = text.slice(from, at);
   }
-  return node.append(text.slice(at));
+  if (at < text.length) node.append(text.slice(at));
 }
 
 export function replace(node, ...children) {

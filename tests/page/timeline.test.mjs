@@ -463,7 +463,7 @@ test("pointing at a slice says what it is", () => {
     await tab.mouse.move(at.x((middle.start + middle.end) / 2), at.y(place.lane, place.depth));
     const [name, rest] = await tab.$eval("#timeline .tip:not([hidden])", (tip) => [
       tip.querySelector("strong").textContent,
-      tip.lastChild.textContent,
+      tip.textContent,
     ]);
     assert.equal(name, middle.name);
     assertShows(rest.split(" · ")[1], middle.dur, "tip");
