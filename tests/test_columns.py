@@ -15,7 +15,7 @@ from tests.recorder import environment
 COLUMNS = 80
 TRACE = ROOT / "tests/data/opencl_pairs/loader-waits.pftrace.gz"
 JOB = ROOT / "tests/data/pairs/straggler"
-COMMANDS = ("report", "check", "whatif", "info", "stats", "query", "export", "view", "scale", "stragglers", "run", "start", "stop", "cancel", "status",
+COMMANDS = ("report", "check", "whatif", "info", "stats", "query", "export", "view", "diff", "scale", "stragglers", "run", "start", "stop", "cancel", "status",
             "finish", "print-env", "trace")
 # arguments behind `holdup`: what fails or tells something on stderr
 TALK = (
@@ -36,7 +36,7 @@ RUNS = (
 )
 # answers: what is printed on stdout; tables of `stats` and `query` are as wide as their columns
 ANSWERS = (["report", "t"], ["report", "job"], ["report", "job", "--view", "all"], ["check", "t"], ["check", "--list", "t"], ["whatif", "--list-edits"],
-           ["whatif", "t", "-e", "data=0"], ["info", "t"], ["info", "job"], ["stats", "--help-reports"], ["scale", "job", "job"])
+           ["whatif", "t", "-e", "data=0"], ["info", "t"], ["info", "job"], ["stats", "--help-reports"], ["scale", "job", "job"], ["diff", "t", "job"])
 
 
 def in_terminal(words: list[str], folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
     "report": ([], [], TRACE),
     "info": ([], [], TRACE),
     "whatif": ([], ["--edit", "data=0"], TRACE),
+    "diff": ([str(TRACE)], [], TRACE),
     "scale": ([str(TRACE)], [], TRACE),
     "stragglers": ([], [], ROWS),
     "check": ([], ["--only-named", "--max", "data=90"], TRACE),

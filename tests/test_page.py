@@ -37,10 +37,12 @@ class Markup(html.parser.HTMLParser):
         names = [name for name, _ in attrs]
         assert "style" not in names and not [n for n in names if n.startswith("on")], (tag, attrs)
         self.ids += [value for name, value in attrs if name == "id"]
+        self.text += " " * (tag != "span")      # which stands inside of a sentence
         if tag not in VOID and not self.get_starttag_text().endswith("/>"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        self.text += " " * (tag != "span")
         if tag not in VOID and not (self.open and self.open[-1] == tag):
             assert tag in {"rect"}, f"</{tag}> closes {self.open[-3:]}"
             return
@@ -78,7 +80,7 @@ class Page(unittest.TestCase):
                 markup.feed(page)
                 self.assertEqual(markup.open, [])
                 self.assertEqual(len(markup.ids), len(set(markup.ids)))
-                text = " ".join(" ".join(markup.text).split())
+                text = " ".join("".join(markup.text).split())
                 self.assertIn(" ".join(result["verdict"]["text"].split()), text)
                 for finding in result["findings"]:
                     self.assertIn(" ".join(finding["statement"].split()), text)

@@ -31,12 +31,31 @@ function fill(node, properties, children) {
   }
   for (const child of children.flat(Infinity)) {
     if (child === undefined || child === null || child === false) continue;
-    node.append(child instanceof Node ? child : document.createTextNode(clean(String(child))));
+    if (child instanceof Node) node.append(child);
+    else appendText(node, clean(String(child)));
   }
 }
 
+// A number with its sign and its unit.  Cells never break; the others hold texts alone.
+const quantity = /[−+±-]?\s?\d[\d.,]* (?:[nµm]?s|[kMGTP]?B|[KMG]iB|%|GB\/s|TFLOP\/s|W|k?J|kWh|MHz)(?![\p{L}\d])/gu,
+  wholeTexts = ["td", "th", "option", "textarea", "code", "pre"];
+
+// No line breaks between a number and its unit.
+function appendText(node, text) {
+  if (!/\d [^ ]/.test(text) || node.namespaceURI.endsWith("svg") || wholeTexts.includes(node.localName)) return void node.append(text);
+  let at = 0;
+  for (const { 0: found, index } of text.matchAll(quantity)) {
+    const from = index + found.search(/\S/);
+    node.append(text.slice(at, from), el("span", { class: "n" }));
+    at = index + found.length;
+    node.lastChild.textContent = text.slice(from, at);
+  }
+  if (at < text.length) node.append(text.slice(at));
+}
+
 export function replace(node, ...children) {
-  node.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  node.replaceChildren();
+  fill(node, null, children.flat(Infinity).filter(Boolean));
   return node;
 }
 

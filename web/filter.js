@@ -3,11 +3,13 @@
 //
 //     filter      comparisons with "and", "or", "not" and brackets; "and" binds closer than "or"
 //     comparison  column operator value
-//     column      its key or its heading; without the unit in its key; "dur": the first time of the table
+//     column      its heading, or its key with or without the unit; "dur": the first time of the table
 //     operator    ~ holds, !~ holds not (capitals are the same as small letters), = != < <= > >=
 //     value       a word, a text in quotes, a number with a unit: ns us µs ms s, B kB MB GB KiB MiB GiB, %, k M
 //
 // Anything else is looked for as it stands: names of kernels hold "<" and ">" and must be found when they are pasted.
+
+import { called, asRead } from "./format.js";
 
 const timeUnits = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 },
   byteUnits = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3 },
@@ -31,7 +33,7 @@ const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}%]+/gu, "_").rep
 // Every word by which a column may be called.
 function columnsByWord(columns) {
   const by = new Map();
-  for (const c of columns) for (const word of [c.key, c.head ?? "", c.key.replace(/_(ns|bytes|pct)$/, "")]) if (word && !by.has(plain(word))) by.set(plain(word), c);
+  for (const c of columns) for (const word of [c.key, c.name ?? "", c.head ?? "", c.key.replace(/_(ns|bytes|pct)$/, "")]) if (word && !by.has(plain(word))) by.set(plain(word), c);
   const time = columns.find((c) => c.type === "ns" && /dur|total/.test(c.key)) ?? columns.find((c) => c.type === "ns");
   if (time && !by.has("dur")) by.set("dur", time);
   return by;
@@ -79,9 +81,9 @@ function numberOf(token, column) {
   const found = /^([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµμ%]*)$/i.exec(token.text),
     units = column.type === "ns" ? timeUnits : column.type === "bytes" ? byteUnits : countUnits,
     say = { ns: "a time: ns, µs, ms or s", bytes: "a size: B, kB, MB, GB, KiB, MiB or GiB" }[column.type] ?? "a number";
-  if (!found) throw new FilterError(`${column.key} needs ${say}`, token.at, token.end);
+  if (!found) throw new FilterError(`“${called(column)}” needs ${say}`, token.at, token.end);
   const unit = found[2].toLowerCase();
-  if (unit && !Object.hasOwn(units, unit)) throw new FilterError(`${column.key} is ${say}, not ${found[2]}`, token.at, token.end);
+  if (unit && !Object.hasOwn(units, unit)) throw new FilterError(`“${called(column)}” is ${say}, not ${found[2]}`, token.at, token.end);
   return Number(found[1].replaceAll(",", "")) * (unit ? units[unit] : 1);
 }
 
@@ -97,12 +99,12 @@ const comparisons = {
 function comparison(column, operator, token) {
   const { key, type } = column,
     wanted = token.text.toLowerCase(),
-    asText = (row) => String(row[key] ?? "").toLowerCase();
+    asText = (row) => String(asRead(column, row[key]) ?? "").toLowerCase();
   if (operator.text === "~") return (row) => asText(row).includes(wanted);
   if (operator.text === "!~") return (row) => !asText(row).includes(wanted);
   if (type === "bool") {
     if (!/^(yes|no|true|false)$/.test(wanted) || !/=$/.test(operator.text) || /[<>]/.test(operator.text))
-      throw new FilterError(`${key} is yes or no: use = or !=`, operator.at, token.end);
+      throw new FilterError(`“${called(column)}” is yes or no: use = or !=`, operator.at, token.end);
     const is = /^(yes|true)$/.test(wanted);
     return (row) => (Boolean(row[key]) === is) === (operator.text === "=");
   }
@@ -189,6 +191,6 @@ export function rowFilter(text, columns) {
   if (!text.trim()) return () => true;
   if (isFilter(text, columns)) return parseFilter(text, columns);
   const wanted = text.toLowerCase(),
-    texts = columns.filter((c) => c.type === "text").map((c) => c.key);
-  return (row) => texts.some((key) => String(row[key] ?? "").toLowerCase().includes(wanted));
+    texts = columns.filter((c) => c.type === "text");
+  return (row) => texts.some((c) => String(asRead(c, row[c.key]) ?? "").toLowerCase().includes(wanted));
 }

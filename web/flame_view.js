@@ -177,7 +177,7 @@ class FlameView {
     if (t.left_out) parts.push(`This page has ${t.left_out}; --full includes all`);
     if (t.least > 0) parts.push(`Slices shorter than ${time(t.least)} are in part left out`);
     if (tree.isCut) parts.push("Stacks are cut at 512 frames; deeper time counts at the last frame");
-    this.status.textContent = `${parts.join(". ")}.`;
+    replace(this.status, `${parts.join(". ")}.`);
   }
 
   share(node) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // help.js - what the mouse learns of a title is said to keys and fingers, too; and tabs that hold nothing say what would fill them.
 
-import { clean, el } from "./dom.js";
+import { clean, el, replace } from "./dom.js";
 import { theReport, theWords } from "./rows.js";
 
 const settlingMs = 300;
@@ -13,7 +13,7 @@ function showHelp(node) {
   if (!text) return hideHelp();
   helpTip ??= document.body.appendChild(el("div", { class: "help", id: "help", role: "tooltip" }));
   const box = node.getBoundingClientRect();
-  helpTip.textContent = clean(text, 600);
+  replace(helpTip, clean(text, 600));
   helpTip.hidden = false;
   helpSince = performance.now();
   helpTip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - helpTip.offsetWidth - 8))}px`;

@@ -6,7 +6,7 @@ import { lineChart, width } from "./chart.js";
 import { el, replace, svg } from "./dom.js";
 import { bytes, count, time } from "./format.js";
 import { icicle, layerChart } from "./memory.js";
-import { originOf, theReport } from "./rows.js";
+import { originOf, theReport, wordsOf } from "./rows.js";
 import { DataTable } from "./table.js";
 import { labelOf, parentOf } from "./timeline_model.js";
 
@@ -214,7 +214,7 @@ export class MemoryRange {
     this.show(from, to);
     const { a } = this,
       rows = [...this.inside].sort((x, y) => Math.abs(y.by) - Math.abs(x.by)).slice(0, mostListed),
-      row = (k) => ({ k, by: this.by(k), category: a.categories[a.category[k]], bytes: a.size[k] }),
+      row = (k) => ({ k, by: this.by(k), category: wordsOf("memory", "holders", "category", a.categories[a.category[k]]), bytes: a.size[k] }),
       place = (v) => (Math.abs(v) < Infinity ? v : null);
     this.kept = [];
     for (const p of a.has_address ? this.pools : [])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // proof.js - which slice, or which range of time, shows what a link says: of the replay where the page has one, else the longest.
 
-import { originOf, theReport, theWords } from "./rows.js";
+import { originOf, theReport, theWords, wordsOf } from "./rows.js";
 import { kindOf, labelOf, sliceAt } from "./timeline_model.js";
 
 // Slices that a class of time consists of, for ranks of which no replay says which is the largest.
@@ -107,7 +107,7 @@ export function proofOf(t, rank, of) {
   if (made) return { index: known, place: made, words: `The largest piece of ${title} in the steps that were replayed.` };
   if (of === "idle") {
     const gap = longestGap(rank);
-    return gap && { ...gap, words: `The longest time in which the GPU has no work${gap.cause ? `; mostly: ${gap.cause.replaceAll("_", " ")}` : ""}.` };
+    return gap && { ...gap, words: `The longest time in which the GPU has no work${gap.cause ? `; mostly: ${wordsOf("idle", "gaps", "cause", gap.cause)}` : ""}.` };
   }
   if (of === "straggler") {
     const late = theReport().stragglers.find((s) => s.rank === theReport().ranks[rank].rank);

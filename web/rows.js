@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rows.js - rows of a report's view with the words for their columns, for one rank.
 
+import { asRead } from "./format.js";
+
 let words, report;
 
 export function setReport(newWords, newReport) {
@@ -46,6 +48,9 @@ export function table(rank, word, index = 0) {
     word: index ? `${word}${index}` : word,
   };
 }
+
+// What people read for a value of a column, such as the cause of a gap.
+export const wordsOf = (word, of, key, value) => asRead(view(word).tables.find((t) => t.key === of).columns.find((c) => c.key === key), value);
 
 // [{ head, type, value }] that a view says beside its tables.
 export function facts(rank, word) {

@@ -7,7 +7,7 @@
 import { addressOf, keepInAddress } from "./address.js";
 import { clean, copyText, el, replace, svg } from "./dom.js";
 import { filterHelp, rowFilter } from "./filter.js";
-import { cell } from "./format.js";
+import { called, cell, asRead } from "./format.js";
 
 const rowPixels = 26,
   sight = 420,
@@ -117,7 +117,7 @@ export class DataTable {
             this.keepAddress();
           },
         }),
-        ` ${c.head && columns.filter((x) => x.head === c.head).length === 1 ? c.head : c.key}`,
+        ` ${called(c)}`,
       );
     const open = (is) => {
       if (!this.boxes.hasChildNodes()) this.boxes.append(...columns.map(box));
@@ -243,7 +243,7 @@ export class DataTable {
       this.head,
       this.columns.map((c) => {
         const by = this.sorted?.key === c.key ? this.sorted : null;
-        const label = c.head || c.key;
+        const label = c.head || called(c);
         return el(
           "th",
           {
@@ -255,7 +255,7 @@ export class DataTable {
             "button",
             {
               type: "button",
-              title: c.help ? `${c.key}: ${c.help}` : c.key,
+              title: c.help || null,
               "data-key": c.key,
               onclick: () => {
                 this.sorted = { key: c.key, type: c.type, isUp: by ? !by.isUp : c.type === "text" };
@@ -294,9 +294,10 @@ export class DataTable {
 
   compare() {
     const { key, type, isUp } = this.sorted,
+      column = this.data.columns.find((c) => c.key === key),
       sign = (type === "text") === isUp ? 1 : -1;
     return (a, b) => {
-      const c = compare(type, a[key], b[key]);
+      const c = compare(type, asRead(column, a[key]), asRead(column, b[key]));
       return a[key] === null || b[key] === null ? c : c * sign;
     };
   }
@@ -409,7 +410,7 @@ export class DataTable {
     const cells = this.columns.map((c) => {
       const own = isChild ? options.renderChild?.[c.key]?.(row) : options.render?.[c.key]?.(row);
       if (own !== undefined) return el("td", { class: c.type === "text" ? "t" : null }, own);
-      const text = isChild && row[c.key] === undefined ? "" : cell(c.type, row[c.key]);
+      const text = isChild && row[c.key] === undefined ? "" : cell(c.type, asRead(c, row[c.key]));
       const bar = options.bars?.includes(c.key) && this.drawBar(c.key, row);
       return el("td", { class: c.type === "text" ? "t" : bar ? "barred" : null, title: c.type === "text" ? clean(text) : null }, bar, text);
     });

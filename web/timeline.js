@@ -209,7 +209,7 @@ export class Timeline {
       parts.push(`Adjacent slices shorter than ${time(t.least)} are drawn as one until you zoom in`);
     if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart start together");
     else if (this.model.ranks.length > 1) parts.push(sayClocks());
-    this.status.textContent = parts.join(". ") + ".";
+    replace(this.status, parts.join(". ") + ".");
   }
 
   // What the address asks for.
@@ -311,7 +311,10 @@ export class Timeline {
     const length = s.measured_end - s.start;
     this.setView(s.start - length * 0.03, s.measured_end + length * 0.08);
     announce(`step of ${time(length)}, after the fix ${time(s.simulated_end - s.start)}`);
-    this.status.textContent = `One step: measured ${time(length)}; replay after fixing “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Above each track: where its work would be.`;
+    replace(
+      this.status,
+      `One step: measured ${time(length)}; replay after fixing “${s.title}” takes ${time(s.simulated_end - s.start)}. Above each track: where its work would be.`,
+    );
   }
 
   async toggleRank(rank, isOn) {

@@ -16,7 +16,7 @@ export function shortName(name) {
 
 export function trackName(t) {
   if (t.type === "stream") return `GPU ${t.device >= 0 ? t.device : "?"} · stream ${t.stream >= 0 ? t.stream : t.tid}`;
-  return t.name || `thread ${t.tid}`;
+  return t.title || t.name || `thread ${t.tid}`;
 }
 
 const order = { stream: 0, host: 2, note: 3, counter: 1 };

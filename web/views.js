@@ -6,7 +6,7 @@ import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
 import { compareView, showCompared } from "./compare_view.js";
 import { clean, copyText, el, replace } from "./dom.js";
 import { flameView } from "./flame_view.js";
-import { cell, time } from "./format.js";
+import { called, cell, time } from "./format.js";
 import { icicle, layerChart, segmentMap } from "./memory.js";
 import { MemoryRange } from "./memory_range.js";
 import { MarkedTable, markBox, nameLink } from "./marks.js";
@@ -51,7 +51,7 @@ function factList(rank, word) {
     el(
       "dl",
       { class: "facts" },
-      list.map((f) => [el("dt", { title: `${f.key}: ${f.help}` }, f.head), el("dd", null, cell(f.type, f.value))]),
+      list.map((f) => [el("dt", { title: f.help }, f.head), el("dd", null, cell(f.type, f.value))]),
     )
   );
 }
@@ -346,17 +346,17 @@ function ranks() {
     ["compute_ns", "computing"],
   ];
   const columns = [
-    ["rank", "rank", "id"],
-    ["step", "mean step", "ns"],
-    ["busy", "GPU busy %", "percent"],
-    ["exposed", "exposed comm", "ns"],
-    ["data", "data loader", "ns"],
-    ["waits", "waits for others", "ns"],
-    ["caused", "others wait for it", "ns"],
-    ["last", "came last", "count"],
-    ["clock", "clock off by", "ns"],
-    ["device", "device", "text"],
-    ["host", "host", "text"],
+    ["rank", "rank", "id", "Number of the rank."],
+    ["step", "mean step", "ns", "Mean length of its counted steps."],
+    ["busy", "GPU busy %", "percent", "Share of a step in which its GPU had work."],
+    ["exposed", "exposed comm", "ns", "Communication in a step while no kernel computes."],
+    ["data", "data loader", "ns", "Time of a step in the data loader that nothing else covers."],
+    ["waits", "waits for others", "ns", "How long it waits in collectives in a step until the last rank comes."],
+    ["caused", "others wait for it", "ns", "How long the other ranks wait in a step because it came last, added up."],
+    ["last", "came last", "count", "Number of collectives to which it came last."],
+    ["clock", "clock off by", "ns", "How far its clock is ahead of the common one, derived from the ends of collectives."],
+    ["device", "device", "text", "Name of its GPU."],
+    ["host", "host", "text", "Machine on which it ran."],
   ];
   const rows = all.map((r) => ({
     rank: r.rank,
@@ -384,7 +384,7 @@ function ranks() {
   const listed = new MarkedTable(
     {
       title: "Ranks",
-      columns: columns.map(([k, head, type]) => ({ key: k, head, type, shown: true })),
+      columns: columns.map(([k, head, type, help]) => ({ key: k, head, type, help, shown: true })),
       rows,
       empty: "",
     },
@@ -440,13 +440,14 @@ function copies(rank) {
   const series = r.copy_bandwidth.series,
     charts = [];
   if (series.length > 1) {
-    const keys = Object.keys(series[0]).filter((k) => k.endsWith("_gbps"));
+    const keys = Object.keys(series[0]).filter((k) => k.endsWith("_gbps")),
+      headOf = (key) => called(view("bandwidth").tables.flatMap((t) => t.columns).find((c) => c.key === key));
     charts.push(
       ...keys.map(
         (k) =>
           series.some((p) => p[k] > 0) &&
           lineChart({
-            title: `Copy bandwidth: ${k.replace(/_gbps$/, "").replaceAll("_", " ")}, GB/s`,
+            title: `Copy bandwidth: ${headOf(k)}`,
             type: "number",
             x: series.map((p) => p.start_ns),
             lines: [{ label: "GB/s", class: "c-copy", isArea: true, values: series.map((p) => p[k]) }],

@@ -8,7 +8,7 @@
 extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_scale,
     hu_command_stragglers, hu_command_check, hu_command_export, hu_command_view, hu_command_run, hu_command_start,
     hu_command_stop, hu_command_cancel, hu_command_status, hu_command_print_env, hu_command_finish, hu_command_help,
-    hu_command_stats, hu_command_trace, hu_command_monitor, hu_command_doctor, hu_command_top;
+    hu_command_stats, hu_command_trace, hu_command_monitor, hu_command_doctor, hu_command_top, hu_command_diff;
 
 /* clang-format off */
 const hu_command *const hu_commands[] = {
@@ -18,6 +18,7 @@ const hu_command *const hu_commands[] = {
     &hu_command_view,
     &hu_command_info,
     &hu_command_whatif,
+    &hu_command_diff,
     &hu_command_scale,
     &hu_command_stragglers,
     &hu_command_check,

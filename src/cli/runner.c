@@ -120,6 +120,8 @@ int hu_command_fail_words(const hu_cli_call *call, hu_error *err)
     if (c->most < 0 || (c->most && call->n > c->most && c->least == 0))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s does not take \"%.64s\"; see `holdup %s --help`", c->name,
                        call->argv[c->most < 0 ? 0 : c->most], c->name);
+    if (c->most && c->least == c->most)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs %d %s: %s", c->name, c->least, c->wants, c->example);
     if (c->most)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs %d to %d %s: %s", c->name, c->least, c->most, c->wants,
                        c->example);

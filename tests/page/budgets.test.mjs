@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { visit, withPage } from "./browser.mjs";
-import { cachedTrace } from "./make.mjs";
+import { cachedTrace, manyRanks } from "./make.mjs";
 import { blocksOf, examples, makePage, shellOf, timelineOf, web } from "./program.mjs";
 
 const slack = 3,
@@ -46,6 +46,25 @@ test("bytes: the page without its data, and a timeline of a million slices", () 
   within("page of the example without its data", shell(makePage(examples["two ranks without a GPU"].path)), 250, "kB", false);
 });
 
+// When the first screen is seen.
+const firstPaint = (tab) =>
+  tab.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const paint = performance.getEntriesByName("first-contentful-paint")[0];
+        if (paint) resolve(paint.startTime);
+        new PerformanceObserver((list) =>
+          list.getEntriesByName("first-contentful-paint").forEach((e) => resolve(e.startTime)),
+        ).observe({ type: "paint", buffered: true });
+      }),
+  );
+
+async function heapOf(tab) {
+  const client = await tab.context().newCDPSession(tab);
+  await client.send("HeapProfiler.collectGarbage");
+  return tab.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
+}
+
 test("a million slices: the verdict, the timeline, movement, memory", async () => {
   const page = million(),
     verdict = [],
@@ -55,17 +74,7 @@ test("a million slices: the verdict, the timeline, movement, memory", async () =
     heap = [];
   for (let i = 0; i < 3; i++)
     await withPage(page, {}, async (tab) => {
-      const seen = await tab.evaluate(
-        () =>
-          new Promise((resolve) => {
-            const paint = performance.getEntriesByName("first-contentful-paint")[0];
-            if (paint) resolve(paint.startTime);
-            new PerformanceObserver((list) =>
-              list.getEntriesByName("first-contentful-paint").forEach((e) => resolve(e.startTime)),
-            ).observe({ type: "paint", buffered: true });
-          }),
-      );
-      verdict.push(seen);
+      verdict.push(await firstPaint(tab));
       parsed.push(await tab.evaluate(() => performance.getEntriesByType("navigation")[0].domInteractive));
       assert.ok(await tab.locator(".verdict").isVisible());
 
@@ -99,9 +108,7 @@ test("a million slices: the verdict, the timeline, movement, memory", async () =
       assert.ok(frames.length >= 50, `${frames.length} frames for 60 keys`);
       p95.push(frames[Math.floor(frames.length * 0.95)]);
 
-      const client = await tab.context().newCDPSession(tab);
-      await client.send("HeapProfiler.collectGarbage");
-      heap.push(await tab.evaluate(() => performance.memory.usedJSHeapSize / 1e6));
+      heap.push(await heapOf(tab));
     });
   const all = [
     ["verdict is seen", verdict, 200, "ms"],
@@ -119,6 +126,35 @@ test("a million slices: the verdict, the timeline, movement, memory", async () =
     }
   }
   assert.deepEqual(failures, []);
+});
+
+// A line for each; the late one is found on the first screen, by typing its number, and by typing its host.
+test("10,000 ranks: the page, its ranks, one by its number", async () => {
+  const n = 10_000,
+    late = 7,
+    page = makePage(manyRanks(n, late));
+  within("page of 10,000 ranks", page.html.length / 1e6, 1.2, "MB", false);
+  await withPage(page, {}, async (tab) => {
+    within("10,000 ranks: verdict is seen", await firstPaint(tab), 300, "ms");
+    assert.equal(await tab.locator(".strip li").count(), 64);
+    assert.match(await tab.textContent(".strip li:first-child"), new RegExp(`rank ${late}:`));
+    const spent = await tab.evaluate(async () => {
+      const began = performance.now();
+      document.querySelector('#nav a[href="#/ranks"]').click();
+      while (!document.querySelector("#ranks .data tbody tr")) await new Promise((resolve) => setTimeout(resolve));
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      return performance.now() - began;
+    });
+    within("10,000 ranks: the view Ranks, from the click", spent, 500, "ms");
+    assert.equal(await tab.textContent("#ranks .data tbody tr:not(.gap) td"), String(late));
+    await tab.locator("#ranks .plot.wide input").fill("node1249");
+    assert.match(await tab.textContent("#ranks .plot.wide .note"), /^8 ranks; Enter/);
+    await tab.fill("#rank", String(n - 1));
+    await tab.press("#rank", "Enter");
+    await visit(tab, "kernels");
+    assert.match(await tab.textContent("#kernels"), new RegExp(`Of rank ${n - 1} `));
+    within("10,000 ranks: JavaScript heap", await heapOf(tab), 150, "MB", false);
+  });
 });
 
 test("more than two million slices: the page says which steps it holds, and --full lifts it", async () => {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { visit, withPage } from "./browser.mjs";
+import { dataTable, rowsOf, visit, withPage } from "./browser.mjs";
 import { makeTrace, smallJob } from "./make.mjs";
 import { examples, folder, jsonBlock, makePage, root, runJson, timelineOf } from "./program.mjs";
 
@@ -74,42 +74,75 @@ test("the longest loader of the slowest step is the proof: no other slice loses 
   assert.equal(t.start[longest], start);
 });
 
-test("slowest rank → why: two clicks", () =>
-  withPage(loader.page, {}, async (tab) => {
-    const worst = loader.report.stragglers[0];
-    assert.match(await tab.textContent(".strip li:first-child a"), new RegExp(`^rank ${worst.rank}: `));
-    assert.equal(await tab.locator(".strip li").count(), loader.report.ranks.length);
-    await tab.click(".strip li:first-child a");
-    assert.match(await tab.textContent("#rank-why"), /waits .* in a step for it .* Why: .*data loader/);
-    assert.equal(await tab.textContent("#ranks tr.marked td:first-child"), String(worst.rank));
-    assert.equal(await tab.evaluate(() => document.activeElement.className), "marked");
-    await tab.click("#rank-why a");
-    await tab.waitForSelector("#timeline .info h3");
-    assert.match(await tab.textContent("#timeline .info h3"), /DataLoader/);
-  }));
+// A place is reached by the mouse; or by keys alone: Tab until it has the focus, from where the focus is, then Enter.
+const ways = {
+  mouse: (tab, selector) => tab.locator(selector).first().click(),
+  keys: async (tab, selector) => {
+    for (let i = 0; i < 150; i++) {
+      await tab.keyboard.press("Tab");
+      if (await tab.evaluate((s) => document.activeElement === document.querySelector(s), selector)) return tab.keyboard.press("Enter");
+    }
+    throw new Error(`150 times Tab do not lead to ${selector}`);
+  },
+};
 
-test("kernel → operator → source line: two clicks", () =>
-  withPage(framed, {}, async (tab) => {
-    const link = tab.locator('#overview td a[data-to^="/kernels"]').first(),
-      name = await link.textContent();
-    await link.click();
-    assert.ok((await tab.textContent("#kernels tr.marked td.t")).includes(name));
-    await tab.locator("#kernels tr.child a").first().click();
-    const kernels = await tab.locator("#operators tr.child").allTextContents();
-    assert.ok(
-      kernels.some((k) => k.includes(name)),
-      `${name} in ${kernels}`,
-    );
-    assert.ok(await inSight(tab, "#operators tr.marked"));
-    assert.match(await tab.textContent("#operators tr.child .source"), /train\.py/);
-  }));
+for (const [way, go] of Object.entries(ways)) {
+  test(`verdict → the slice that proves it: one click, by ${way}`, () =>
+    withPage(loader.page, {}, async (tab) => {
+      const proof = proofOf(loader.page, loader.shown, loader.report.findings[0].id);
+      await go(tab, ".verdict a");
+      await tab.waitForSelector("#timeline .info h3");
+      assert.equal(await tab.textContent("#timeline .info h3"), proof.name);
+      await tab.waitForFunction((slice) => location.hash.includes(`slice=${slice}`), proof.slice);
+    }));
 
-test("peak memory → what holds it: one click", () =>
-  withPage(job, {}, async (tab) => {
-    await tab.locator(".tile", { hasText: "peak memory" }).locator("a").click();
-    await tab.waitForFunction(() => document.activeElement.classList.contains("marked-box"));
-    assert.ok(await inSight(tab, "#memory .marked-box"));
-  }));
+  test(`slowest rank → why: two clicks, by ${way}`, () =>
+    withPage(loader.page, {}, async (tab) => {
+      const worst = loader.report.stragglers[0];
+      assert.match(await tab.textContent(".strip li:first-child a"), new RegExp(`^rank ${worst.rank}: `));
+      assert.equal(await tab.locator(".strip li").count(), loader.report.ranks.length);
+      await go(tab, ".strip li:first-child a");
+      await tab.waitForSelector("#rank-why:not([hidden])");
+      assert.match(await tab.textContent("#rank-why"), /waits .* in a step for it .* Why: .*data loader/);
+      assert.equal(await tab.textContent("#ranks tr.marked td:first-child"), String(worst.rank));
+      assert.equal(await tab.evaluate(() => document.activeElement.className), "marked");
+      if (way === "keys") await tab.focus("canvas.ranks"); // what says why stands before the table
+      await go(tab, "#rank-why a");
+      await tab.waitForSelector("#timeline .info h3");
+      assert.match(await tab.textContent("#timeline .info h3"), /DataLoader/);
+    }));
+
+  test(`kernel → operator → source line: two clicks, by ${way}`, () =>
+    withPage(framed, {}, async (tab) => {
+      const kernel = '#overview td a[href^="#/kernels"]',
+        name = await tab.locator(kernel).first().textContent();
+      await go(tab, kernel);
+      await tab.waitForSelector("#kernels tr.marked");
+      assert.ok((await tab.textContent("#kernels tr.marked td.t")).includes(name));
+      await go(tab, "#kernels tr.child a");
+      await tab.waitForSelector("#operators tr.marked");
+      const kernels = await tab.locator("#operators tr.child").allTextContents();
+      assert.ok(
+        kernels.some((k) => k.includes(name)),
+        `${name} in ${kernels}`,
+      );
+      assert.ok(await inSight(tab, "#operators tr.marked"));
+      assert.match(await tab.textContent("#operators tr.child .source"), /train\.py/);
+    }));
+
+  test(`peak memory → what holds it: one click; → its call chain: two, by ${way}`, () =>
+    withPage(framed, {}, async (tab) => {
+      await go(tab, '.tile[data-of="peak"] a');
+      await tab.waitForSelector("#memory .marked-box canvas.flame");
+      await tab.waitForFunction(() => document.activeElement.classList.contains("marked-box"));
+      assert.ok(await inSight(tab, "#memory .marked-box"));
+      if (way === "keys") {
+        await go(tab, "#memory .memory-range canvas.flame");
+        await tab.keyboard.press("ArrowDown");
+      } else await tab.locator("#memory .memory-range canvas.flame").click({ position: { x: 40, y: 30 } });
+      assert.match(await tab.textContent("#memory .memory-range .mono"), /\S+: [\d.]+ MB/);
+    }));
+}
 
 test("everything on the first screen is a link that leads somewhere, and marks it", () =>
   withPage(job, {}, async (tab) => {
@@ -200,7 +233,8 @@ test("heads, badges and empty tabs are explained to the mouse, to keys and to fi
     await tab.click('#nav a[href="#/operators"]');
     await tab.locator("#operators thead button").first().focus();
     await tab.keyboard.press("Tab");
-    assert.match(await said(), /: .*\.$/);
+    assert.match(await said(), /^[A-Z].*\.$/);
+    assert.doesNotMatch(await said(), /[a-z]_[a-z]|\bnull\b/);
   }));
 
 test("grades of the self-check and kinds of slices are explained, in the words of docs/words.md and of the column", () =>
@@ -224,3 +258,100 @@ test("grades of the self-check and kinds of slices are explained, in the words o
     await tab.keyboard.press("Tab");
     assert.equal(await said(), shown[1][1]);
   }));
+
+test("help and menus of columns speak of headings, and causes in words: no name of JSON, no null", async () => {
+  const keys = /\b[a-z]+_[a-z_]+\b|\bnull\b/;
+  for (const page of [loader.page, job])
+    for (const v of jsonBlock(page, "data-words").views)
+      for (const c of [...v.facts, ...v.tables.flatMap((t) => t.columns)]) {
+        assert.doesNotMatch(c.help.replace(/\b(empty_cache|expandable_segments)\b/g, ""), keys, `${v.word} ${c.key}`);
+        assert.doesNotMatch(c.name ?? c.head, keys, `${v.word} ${c.key}`);
+        assert.ok(c.name || c.head, `${v.word} ${c.key} has no name`);
+      }
+  const { columns } = jsonBlock(job, "data-words").views.find((v) => v.word === "idle").tables.find((t) => t.key === "streams"),
+    words = Object.fromEntries(columns.map((c) => [c.key, c]));
+  assert.equal(words.host_wait_pct.help, "“host wait” as a share of “idle”.");
+  assert.equal(words.host_wait_pct.name, "host wait %");
+  await withPage(job, { hash: "#/host" }, async (tab) => {
+    const gaps = dataTable(tab, "host", "Longest gaps"),
+      heads = await gaps.locator("thead button").evaluateAll((all) => all.map((b) => b.dataset.key)),
+      shown = jsonBlock(job, "data-report").ranks[jsonBlock(job, "data-words").rank_index].idle.gaps;
+    const causes = (await rowsOf(gaps)).map((r) => r[heads.indexOf("cause")]);
+    assert.ok(shown.some((g) => g.cause === "data_loader"));
+    shown.forEach((g, i) => g.cause === "data_loader" && assert.equal(causes[i], "host: data loader"));
+    for (const cause of causes) assert.doesNotMatch(cause, keys);
+    await gaps.locator("input[type=search]").fill("cause ~ 'data loader'");
+    assert.equal((await rowsOf(gaps)).length, shown.filter((g) => g.cause === "data_loader").length);
+    for (const title of await tab.locator("[title]").evaluateAll((all) => all.map((e) => [e.closest("dt, th, label") && e.title, e.textContent])))
+      if (title[0]) assert.doesNotMatch(title[0].replace(/\b(empty_cache|expandable_segments)\b/g, ""), keys, title[1]);
+  });
+});
+
+// Of all numbers with units that are seen, those whose line breaks inside.
+const brokenNumbers = (tab) =>
+  tab.evaluate(() => {
+    const found = [],
+      walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT),
+      range = document.createRange();
+    let seen = 0;
+    while (walk.nextNode()) {
+      const node = walk.currentNode;
+      if (!node.parentElement.checkVisibility() || node.parentElement.closest("svg, code, pre")) continue;
+      for (const { 0: text, index } of node.data.matchAll(/[−+]?\d[\d.,]* (?:[nµm]?s|[kMGTP]?B|%)(?![\p{L}\d])/gu)) {
+        range.setStart(node, index);
+        range.setEnd(node, index + text.length);
+        seen++;
+        if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1) found.push(text);
+      }
+    }
+    return { found, seen };
+  });
+
+test("no line breaks between a number and its unit, at any width", async () => {
+  for (const options of [{}, { javaScriptEnabled: false }])
+    for (const page of [loader.page, job])
+      await withPage(page, { ...options, viewport: { width: 390, height: 844 } }, async (tab) => {
+        let all = 0;
+        for (const id of options.javaScriptEnabled === false ? [""] : ["overview", "findings", "ranks"]) {
+          if (id) await visit(tab, id);
+          for (let width = 330; width <= 500; width += 17) {
+            await tab.setViewportSize({ width, height: 844 });
+            const { found, seen } = await brokenNumbers(tab);
+            assert.deepEqual(found, [], `${id} at ${width}`);
+            all += seen;
+          }
+        }
+        assert.ok(all > 200, `${all} numbers`);
+      });
+});
+
+test("a table that goes on beyond its box shows it by a shadow, until its end is in sight", async () => {
+  for (const [width, colorScheme] of [
+    [1024, "light"],
+    [390, "dark"],
+  ])
+    await withPage(job, { hash: "#/kernels", colorScheme, viewport: { width, height: 900 } }, async (tab) => {
+      const box = dataTable(tab, "kernels", "Kernels").locator(".scroll");
+      await dataTable(tab, "kernels", "Kernels").locator("button", { hasText: "all columns" }).click();
+      await box.scrollIntoViewIfNeeded();
+      // how far the brightness of the last pixels rises or falls all the way, in a line of a picture: what no letter does
+      const edge = async () => {
+        const picture = (await box.screenshot({ animations: "disabled" })).toString("base64");
+        return tab.evaluate(async (data) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${data}`;
+          await image.decode();
+          const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }),
+            c = canvas.getContext("2d");
+          c.drawImage(image, 0, 0);
+          const { data: line } = c.getImageData(0, image.height - 34, image.width, 1),
+            steps = [2, 5, 8, 11, 14].map((x) => line[4 * (image.width - x)]).map((x, i, all) => (i ? x - all[i - 1] : 0)).slice(1);
+          return steps.every((x) => x > 0) || steps.every((x) => x < 0) ? Math.abs(steps.reduce((a, b) => a + b)) : 0;
+        }, picture);
+      };
+      assert.ok(await box.evaluate((e) => e.scrollWidth > e.clientWidth + 20), `at ${width} the table fits`);
+      assert.ok((await edge()) > 8, `at ${width} nothing says that there is more`);
+      await box.evaluate((e) => (e.scrollLeft = e.scrollWidth));
+      assert.equal(await edge(), 0, `at ${width} the end looks like more`);
+    });
+});

@@ -97,8 +97,8 @@ async function compareTables(tab, own, rank) {
       compared++;
       if (table.rows.length === 0) continue;
       keys.forEach((key, i) => {
-        const { type } = table.columns.find((c) => c.key === key),
-          value = (key === "name" && table.rows[0].short_name) || table.rows[0][key];
+        const { type, words } = table.columns.find((c) => c.key === key),
+          value = (key === "name" && table.rows[0].short_name) || (words?.[table.rows[0][key]] ?? table.rows[0][key]);
         if (/^(start|peak_at)_ns$/.test(key)) return; // from the start of the first step
         assertShows(
           key === "name" ? first[i].replace(/^[▸▾]/, "") : first[i],

@@ -57,7 +57,7 @@ test("what is wrong is said, at its place", () => {
   for (const [text, at, words] of [
     ["nam ~ gemm", "nam", /no column “nam” here; did you mean name\?/],
     ["name ~ gemm ad dur > 1ms", "ad", /“and” or “or” is missing before “ad”/],
-    ["dur > 3MB", "3MB", /total_ns is a time: ns, µs, ms or s, not MB/],
+    ["dur > 3MB", "3MB", /“total” is a time: ns, µs, ms or s, not MB/],
     ["dur > fast", "fast", /needs a time/],
     ["size > 1ms", "1ms", /a size/],
     ["name ~", "", /a value is missing behind “~”/],

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { copyCsv, dataTable, withPage } from "./browser.mjs";
+import { copyCsv, dataTable, visit, withPage } from "./browser.mjs";
 import { smallJob } from "./make.mjs";
 import { examples, folder, makePage, real, run, runJson, timelineOf, web } from "./program.mjs";
 
@@ -207,6 +207,7 @@ for (const [words, deep, wide, names] of [
     const page = makePage(stackTrace(deep, wide, names));
     await withPage(page, { hash: "#/flame?frames=python" }, async (tab) => {
       await open(tab);
+      const opened = await tab.evaluate(() => performance.now());
       if (deep > 512) assert.match(await tab.textContent("#flame > div p[role=status]"), /Stacks are cut at 512 frames/);
       await tab.evaluate(() => performance.clearMeasures());
       await tab.focus("canvas.flame");
@@ -225,5 +226,13 @@ for (const [words, deep, wide, names] of [
       console.log(`budget: ${words}: frame p95 ${p95.toFixed(1)} ms of 20, heap ${heap.toFixed(0)} MB of 150`);
       assert.ok(spent.length > 100 && p95 <= 3 * 20, `${p95} ms`);
       assert.ok(heap <= 150, `${heap} MB`);
+      // and its timeline: every frame a slice, of which most rows are narrower than a pixel
+      await tab.evaluate(() => {
+        document.querySelector('#nav a[href="#/timeline"]').addEventListener("click", () => performance.mark("asked"));
+      });
+      await visit(tab, "timeline");
+      const answered = await tab.evaluate(() => performance.getEntriesByName("timeline-interactive")[0].startTime - performance.getEntriesByName("asked")[0].startTime);
+      console.log(`budget: ${words}: flame graph seen ${opened.toFixed(0)} ms of 2000, timeline answers ${answered.toFixed(0)} ms of 1000`);
+      assert.ok(opened <= 3 * 2000 && answered <= 3 * 1000, `${opened} ms, ${answered} ms`);
     });
   });

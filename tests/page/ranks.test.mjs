@@ -116,3 +116,14 @@ test("a rank of which the page holds a line is said to be one", () =>
     assert.match(await tab.textContent("#kernels"), /Of rank 411 .* holds only what compares ranks/);
     assert.match(await tab.textContent("#kernels code"), /rank411\.json --html/);
   }));
+
+test("the word before the choice of a rank stands on its line", () =>
+  withPage(job, {}, async (tab) => {
+    const [word, choice] = await tab.evaluate(() =>
+      ["header .pick label", "#rank"].map((s) => {
+        const box = document.querySelector(s).getBoundingClientRect();
+        return (box.top + box.bottom) / 2;
+      }),
+    );
+    assert.ok(Math.abs(word - choice) < 4, `${word} and ${choice}`);
+  }));

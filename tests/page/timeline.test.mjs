@@ -463,7 +463,7 @@ test("pointing at a slice says what it is", () => {
     await tab.mouse.move(at.x((middle.start + middle.end) / 2), at.y(place.lane, place.depth));
     const [name, rest] = await tab.$eval("#timeline .tip:not([hidden])", (tip) => [
       tip.querySelector("strong").textContent,
-      tip.lastChild.textContent,
+      tip.textContent,
     ]);
     assert.equal(name, middle.name);
     assertShows(rest.split(" · ")[1], middle.dur, "tip");
@@ -765,5 +765,36 @@ test("shift and a click measure between two slices; range and marks are in the a
       await other.waitForSelector("#timeline .info h3");
       assert.equal((await address(other)).query.toString(), query.toString());
     });
+  });
+});
+
+test("tracks that are neither a stream nor a thread are called by what they hold", () => {
+  const event = (cat, name, pid, tid, ts, args = {}) => ({ ph: "X", cat, name, pid, tid, ts, dur: 5, args }),
+    path = join(folder, `tracks-${process.pid}.json`);
+  writeFileSync(
+    path,
+    JSON.stringify({
+      schemaVersion: 1,
+      traceEvents: [
+        { ph: "M", name: "thread_name", pid: 0, tid: 7, ts: 0, args: { name: "stream 7 " } },
+        event("cuda_runtime", "cudaLaunchKernel", 1, 1, 0, { correlation: 1 }),
+        event("cuda_runtime", "cudaEventQuery", 1, -549452224, 3, { correlation: 2 }),
+        event("kernel", "gemm", 0, 7, 10, { device: 0, stream: 7, correlation: 1 }),
+        event("gpu_user_annotation", "forward", 0, 7, 10),
+        event("cuda_sync", "Stream Wait Event", 0, 20, 30, { stream: 20 }),
+        event("overhead", "Command Buffer Full", -1, 0, 40),
+      ],
+    }),
+  );
+  const t = timelineOf(makePage(path), 0),
+    kindsOf = (track) => t.rows.slice(track.row, track.row + track.depth).flatMap((r) => Array.from({ length: r.to - r.from }, (_, k) => web.kindOf(t, r.from + k)));
+  const names = Object.fromEntries(t.tracks.map((track) => [kindsOf(track)[0] + (track.tid < 0 ? " without a number" : ""), web.trackName(track)]));
+  assert.deepEqual(names, {
+    kernel: "GPU 0 · stream 7",
+    runtime: "thread 1",
+    "runtime without a number": "unnamed thread",
+    gpu_user_annotation: "annotations · stream 7",
+    sync: "waits · stream 20",
+    overhead: "profiler",
   });
 });

@@ -46,14 +46,14 @@ void hu_page_doubts(hu_page *p)
         const hu_flight_report flight = flight_of(p);
 
         hu_out_text(p->out, "<p class=\"error\">First the hang, by its Flight Recorder dumps: ");
-        hu_markup_text(p->out, hu_flight_sentence(&flight));
+        hu_markup_sentence(p->out, hu_flight_sentence(&flight));
         hu_out_text(p->out, " <a href=\"#beside\">The dumps</a></p>\n");
     }
     if (b && b->ras_hangs) {
         const hu_ras_report ras = ras_of(p);
 
         hu_out_text(p->out, "<p class=\"error\">By NCCL's RAS subsystem: ");
-        hu_markup_text(p->out, hu_ras_sentence(&ras));
+        hu_markup_sentence(p->out, hu_ras_sentence(&ras));
         hu_out_text(p->out, " <a href=\"#beside\">Its answer</a></p>\n");
     }
     if (b && hu_beside_say_agreement(b, text, sizeof text)) {
@@ -168,7 +168,7 @@ static int write_snapshot(hu_page *p, const hu_rank *snapshot, hu_error *err)
     hu_out_text(p->out, "<h3>Memory snapshot ");
     hu_markup_text(p->out, snapshot->digest->info.file);
     hu_out_text(p->out, "</h3>\n<p>");
-    hu_markup_text(p->out, hu_str_of(text));
+    hu_markup_sentence(p->out, hu_str_of(text));
     hu_out_text(p->out, "</p>\n");
     for (size_t i = 0; rc == 0 && i < hu_view_memory.n_tables; i++)
         if (hu_view_memory.tables[i]->rows(snapshot) && !hu_view_memory.tables[i]->is_series)

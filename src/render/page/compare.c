@@ -25,7 +25,7 @@ void hu_page_compare(hu_page *p)
         hu_out_text(p->out, "<h3>");
         hu_markup_text(p->out, runs->at[i].name);
         hu_out_printf(p->out, "</h3>\n<p>%zu rank%s. ", runs->at[i].n, hu_plural((int64_t)runs->at[i].n));
-        hu_markup_text(p->out, hu_str_of(runs->at[i].verdict.text));
+        hu_markup_sentence(p->out, hu_str_of(runs->at[i].verdict.text));
         hu_out_text(p->out, "</p>\n");
     }
     hu_out_text(p->out, "<p class=\"note needs-script\">Times, operators and kernels of two traces side by side need "

@@ -3,11 +3,51 @@
  *
  * Each is gzip in base64 in an element that no browser runs, with its length unpacked so that a reader can refuse more.
  */
+#include <string.h>
+
 #include "base/pack.h"
 #include "render/page/page.h"
+#include "render/table/plain.h"
 
-static void write_columns(hu_json_out *j, const char *key, const hu_column *columns, size_t n, const hu_rank *rank)
+/* What stands for the values of a text. */
+static void write_terms(hu_json_out *j, const hu_term *terms)
 {
+    if (!terms)
+        return;
+    hu_json_open(j, "words", '{');
+    for (const hu_term *t = terms; t->key; t++)
+        hu_json_str(j, t->key, hu_str_of(t->words));
+    hu_json_close(j, '}');
+}
+
+/* Has another one of them the same heading? */
+static bool is_ambiguous(const hu_column *columns, size_t n, size_t at)
+{
+    for (size_t i = 0; i < n; i++)
+        if (i != at && columns[i].key && columns[i].head && strcmp(columns[i].head, columns[at].head) == 0)
+            return true;
+    return false;
+}
+
+/* The name of a column whose heading does not tell it from the others: the key is for programs. */
+static void write_name(hu_json_out *j, const hu_column *columns, size_t n, size_t at)
+{
+    hu_plain  plain;
+    hu_column named = columns[at];
+
+    if (named.head && !is_ambiguous(columns, n, at) && hu_str_equal(hu_plain_name(&plain, &named), hu_str_of(named.head)))
+        return;
+    named.head = NULL;
+    hu_json_str(j, "name", hu_plain_name(&plain, &named));
+}
+
+/* Of `table`, or the facts of `view` where that is NULL. */
+static void write_columns(hu_json_out *j, const char *key, const hu_view *view, const hu_table *table, const hu_rank *rank)
+{
+    const hu_column *columns = table ? table->columns : view->facts;
+    const size_t     n = table ? table->n_columns : view->n_facts;
+    hu_plain         plain;
+
     hu_json_open(j, key, '[');
     for (size_t i = 0; i < n; i++) {
         const hu_column *c = &columns[i];
@@ -17,8 +57,10 @@ static void write_columns(hu_json_out *j, const char *key, const hu_column *colu
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "key", hu_str_of(c->key));
         hu_json_str(j, "head", hu_str_of(c->head ? c->head : ""));
+        write_name(j, columns, n, i);
         hu_json_str(j, "type", hu_str_of(hu_columns_type(c)));
-        hu_json_str(j, "help", hu_str_of(c->help));
+        hu_json_str(j, "help", hu_plain_help(&plain, view, table, c));
+        write_terms(j, c->terms);
         hu_json_bool(j, "shown", c->head && (!c->shown || c->shown(rank)));
         hu_json_close(j, '}');
     }
@@ -40,7 +82,7 @@ static void write_views(hu_json_out *j, const hu_rank *rank)
         hu_json_str(j, "about", hu_str_of(view->about));
         hu_json_bool(j, "is_list", view->is_list);
         hu_json_str(j, "nothing", hu_str_of(view->nothing ? view->nothing : ""));
-        write_columns(j, "facts", view->facts, view->n_facts, rank);
+        write_columns(j, "facts", view, NULL, rank);
         hu_json_open(j, "tables", '[');
         for (size_t t = 0; t < view->n_tables; t++) {
             hu_json_open(j, NULL, '{');
@@ -49,7 +91,7 @@ static void write_views(hu_json_out *j, const hu_rank *rank)
             hu_json_str(j, "about", hu_str_of(view->tables[t]->about));
             hu_json_str(j, "empty", hu_str_of(view->tables[t]->empty ? view->tables[t]->empty : ""));
             hu_json_bool(j, "is_series", view->tables[t]->is_series);
-            write_columns(j, "columns", view->tables[t]->columns, view->tables[t]->n_columns, rank);
+            write_columns(j, "columns", view, view->tables[t], rank);
             hu_json_close(j, '}');
         }
         hu_json_close(j, ']');

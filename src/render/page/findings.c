@@ -50,10 +50,10 @@ static void write_saving(hu_page *p, const hu_finding *f)
 {
     hu_out_text(p->out, "<p class=\"saving\"><strong>");
     if (isnan(f->gain_pct))
-        hu_out_printf(p->out, "at most %s %%</strong>; the amount is unknown from this trace",
+        hu_markup_say(p->out, "at most %s %%</strong>; the amount is unknown from this trace",
                       hu_say_change(f->high_pct, 0).t);
     else
-        hu_out_printf(p->out, "%s %%</strong> of %s: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
+        hu_markup_say(p->out, "%s %%</strong> of %s: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
                       hu_verdict_whole(p->rank->digest), hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t,
                       hu_say_change(f->low_pct, 0).t, hu_say_change(f->high_pct, 0).t);
     if (p->r->batch && !isnan(f->after_ns) && f->after_ns > 0) {
@@ -79,13 +79,13 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
     write_saving(p, f);
     write_range(p, f);
     hu_out_text(p->out, "<p>");
-    hu_markup_text(p->out, hu_str_of(f->statement));
+    hu_markup_sentence(p->out, hu_str_of(f->statement));
     hu_out_text(p->out, "</p>\n");
     if (f->n_evidence)
         hu_out_text(p->out, "<ul class=\"evidence\">");
     for (size_t k = 0; k < f->n_evidence; k++) {
         hu_out_text(p->out, "<li>");
-        hu_markup_text(p->out, hu_str_of(f->evidence[k]));
+        hu_markup_sentence(p->out, hu_str_of(f->evidence[k]));
         hu_out_text(p->out, "</li>");
     }
     if (f->n_evidence)
@@ -93,7 +93,7 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
     hu_out_text(p->out, "<h5>How to fix it</h5>\n<pre class=\"fix\">");
     hu_markup_text(p->out, hu_str_of(hu_finding_fix(f)));
     hu_out_text(p->out, "</pre>\n<h5>How to verify the fix</h5>\n<p>");
-    hu_markup_text(p->out, hu_str_of(hu_rule_verify(f->rule)));
+    hu_markup_sentence(p->out, hu_str_of(hu_rule_verify(f->rule)));
     hu_out_printf(p->out, "</p>\n<p class=\"note\">in other tools: <code>%s</code></p>\n</article>\n", key);
 }
 
@@ -110,7 +110,7 @@ static void write_ladder(hu_page *p, const hu_findings *f)
     for (size_t i = 0; i < f->n_ladder; i++) {
         hu_out_text(p->out, "<tr><td class=\"t\">");
         hu_markup_text(p->out, hu_str_of(hu_rule_title(f->ladder[i].rule)));
-        hu_out_printf(p->out, "</td><td>%s</td><td>%s</td></tr>\n", hu_say_time(f->ladder[i].before_ns).t,
+        hu_markup_say(p->out, "</td><td>%s</td><td>%s</td></tr>\n", hu_say_time(f->ladder[i].before_ns).t,
                       hu_say_time(f->ladder[i].after_ns).t);
     }
     hu_out_text(p->out, "</tbody></table></div>\n");
@@ -152,9 +152,9 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
     hu_out_text(p->out, "</ul></details>\n");
     if (f && f->is_replayed) {
         hu_out_text(p->out, "<p class=\"note\">These gains come from a replay that takes ");
-        hu_page_number(p->out, HU_CELL_NS, f->replayed_ns);
+        hu_page_quantity(p->out, "", HU_CELL_NS, f->replayed_ns);
         hu_out_text(p->out, " for a step measured at ");
-        hu_page_number(p->out, HU_CELL_NS, f->seen_ns);
+        hu_page_quantity(p->out, "", HU_CELL_NS, f->seen_ns);
         hu_out_text(p->out, "; ");
         write_grade(p, f->check.worst);
         hu_out_text(p->out, "</p>\n");
@@ -173,12 +173,12 @@ void hu_page_findings(hu_page *p)
         hu_out_text(p->out, "<p>This trace could not be replayed, so no gain is known");
         if (f && f->why_not[0]) {
             hu_out_text(p->out, ": ");
-            hu_markup_text(p->out, hu_str_of(f->why_not));
+            hu_markup_sentence(p->out, hu_str_of(f->why_not));
         }
         hu_out_text(p->out, ".</p>\n");
     } else if (f->n == 0) {
         hu_out_text(p->out, "<p>");
-        hu_markup_text(p->out, hu_str_of(hu_findings_none(f).t));
+        hu_markup_sentence(p->out, hu_str_of(hu_findings_none(f).t));
         hu_out_text(p->out, ".</p>\n");
     }
     if (is_replayed && f->n)

@@ -72,13 +72,13 @@ void hu_page_job(hu_page *p)
     hu_out_text(p->out, "<div id=\"joint\"><h3>Joint replay of all ranks</h3>\n<p>");
     if (!joint->is_replayed) {
         hu_out_text(p->out, "Not replayed: ");
-        hu_markup_text(p->out, hu_str_of(joint->why_not));
+        hu_markup_sentence(p->out, hu_str_of(joint->why_not));
         hu_out_text(p->out, ".</p></div>\n");
         return;
     }
-    hu_out_printf(p->out, "%zu%s ranks, joined by %zu collectives, take %s per step as measured and ", joint->ranks,
+    hu_markup_say(p->out, "%zu%s ranks, joined by %zu collectives, take %s per step as measured and ", joint->ranks,
                   joint->ranks < p->r->job->n ? " of the" : "", joint->meetings, hu_say_time(joint->seen_ns).t);
-    hu_out_printf(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(joint->replayed_ns).t,
+    hu_markup_say(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(joint->replayed_ns).t,
                   hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);
     write_prices(p, joint);
     write_path(p, joint);

@@ -49,8 +49,8 @@ static void write_step_tile(hu_page *p)
     hu_page_number(p->out, HU_CELL_NS, mean);
     hu_out_text(p->out, "</strong>");
     if (!isnan(spread)) {
-        hu_out_text(p->out, " ± ");
-        hu_page_number(p->out, HU_CELL_NS, spread);
+        hu_out_text(p->out, " ");
+        hu_page_quantity(p->out, "± ", HU_CELL_NS, spread);
     }
     hu_out_text(p->out, "<br><small>");
     if (s->n_counted == 1)
@@ -93,8 +93,9 @@ static void write_lost_tile(hu_page *p)
     open_tile(p, "lost", "GPU time lost", "host", largest_loss(t));
     hu_out_fixed(p->out, 100 * (1 - t->compute_ns / t->step_ns), 0);
     hu_out_text(p->out, " %</strong><br><small>");
-    hu_page_number(p->out, HU_CELL_NS, t->step_ns - t->compute_ns);
-    hu_out_text(p->out, " per step without compute on this GPU: ");
+    hu_page_quantity(p->out, "", HU_CELL_NS, t->step_ns - t->compute_ns);
+    hu_out_printf(p->out,
+                  " %s without compute on this GPU: ", p->d->steps.source == HU_STEPS_NONE ? "of the capture" : "per step");
     write_hours(p);
     hu_out_text(p->out, "</small>");
     close_tile(p);
@@ -119,7 +120,7 @@ static void write_best_tile(hu_page *p)
     snprintf(section, sizeof section, "finding-%s", hu_rule_key(f->at[0].rule));
     snprintf(to, sizeof to, "/timeline?whatif=%s", hu_rule_key(f->at[0].rule));
     open_tile(p, "saving", "largest saving", section, is_drawn(p, f->at[0].rule) ? to : NULL);
-    hu_out_printf(p->out, "−%s</strong> %s → %s<br><small>", hu_say_pct(f->at[0].gain_pct).t,
+    hu_markup_say(p->out, "−%s</strong> %s → %s<br><small>", hu_say_pct(f->at[0].gain_pct).t,
                   hu_say_time(f->at[0].before_ns).t, hu_say_time(f->at[0].after_ns).t);
     hu_markup_text(p->out, hu_str_of(hu_rule_title(f->at[0].rule)));
     hu_out_text(p->out, "</small>");
@@ -150,7 +151,7 @@ static void write_memory_tile(hu_page *p)
     hu_out_text(p->out, "</strong>");
     if (pool->capacity_bytes > 0) {
         hu_out_text(p->out, " of ");
-        hu_page_number(p->out, HU_CELL_BYTES, (double)pool->capacity_bytes);
+        hu_page_quantity(p->out, "", HU_CELL_BYTES, (double)pool->capacity_bytes);
     }
     hu_out_text(p->out, "<br><small>most held at once in ");
     hu_markup_text(p->out, pool->name);
@@ -312,7 +313,7 @@ static void write_verdict(hu_page *p)
     }
     hu_out_text(p->out, "<p class=\"verdict\">");
     hu_page_open_link(p, section, to, NULL);
-    hu_markup_text(p->out, hu_str_of(p->r->job->verdict.text));
+    hu_markup_sentence(p->out, hu_str_of(p->r->job->verdict.text));
     hu_out_text(p->out, "</a></p>\n");
 }
 
@@ -332,7 +333,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
     hu_page_badge(p, v->confidence);
     for (size_t i = 0; i < v->n_reasons; i++) {
         hu_out_text(p->out, i ? "; " : " ");
-        hu_markup_text(p->out, hu_str_of(v->reasons[i]));
+        hu_markup_sentence(p->out, hu_str_of(v->reasons[i]));
     }
     hu_out_text(p->out, "</p>\n<dl class=\"tiles\">\n");
     write_step_tile(p);

@@ -59,6 +59,9 @@ const char *hu_page_why_shown(const hu_page *p);             /* ", which has the
 /* A number as a person reads it. */
 void hu_page_number(hu_out *out, hu_cell_type type, double number);
 
+/* The same in a sentence, with the sign `before` it: no line breaks inside. */
+void hu_page_quantity(hu_out *out, const char *before, hu_cell_type type, double number);
+
 /* How far something can be trusted, and what that means. */
 void hu_page_badge(hu_page *p, hu_confidence c);
 

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "render/page/page.h"
+#include "render/table/plain.h"
 #include "base/units.h"
 
 enum { NAME_BYTES = 160, BAR_WIDTH = 1000, BAR_HEIGHT = 28, SHORT_COLUMNS = 4 };
@@ -40,6 +41,13 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
         hu_units_number(text, number);
     }
     hu_out_text(out, text);
+}
+
+void hu_page_quantity(hu_out *out, const char *before, hu_cell_type type, double number)
+{
+    hu_out_printf(out, "<span class=\"n\">%s", before);
+    hu_page_number(out, type, number);
+    hu_out_text(out, "</span>");
 }
 
 void hu_page_open_link(hu_page *p, const char *section, const char *to, const char *more)
@@ -95,19 +103,33 @@ static void write_name(hu_out *out, hu_str text)
         hu_out_text(out, "…");
 }
 
-/* Row `at` of the table that the script draws; a name with a short form is behind that. */
+/* The end of a tag and what stands in its element: a name with a short form is behind that. */
+static void write_short(hu_out *out, const hu_cell *cell)
+{
+    if (cell->brief.n) {
+        hu_out_text(out, " title=\"");
+        write_name(out, cell->text);
+        hu_out_text(out, "\"");
+    }
+    hu_out_text(out, ">");
+    write_name(out, cell->brief.n ? cell->brief : cell->text);
+}
+
+/* Row `at` of the table that the script draws. */
 static void write_link(hu_page *p, const char *section, size_t at, const hu_cell *cell)
 {
-    hu_out_printf(p->out, "<a href=\"#%s\" data-to=\"/%s?r=%zu&amp;row=%zu\"", section, section, p->r->job->verdict.rank,
-                  at);
-    if (cell->brief.n) {
-        hu_out_text(p->out, " title=\"");
-        write_name(p->out, cell->text);
-        hu_out_text(p->out, "\"");
-    }
-    hu_out_text(p->out, ">");
-    write_name(p->out, cell->brief.n ? cell->brief : cell->text);
-    hu_out_text(p->out, "</a>");
+    hu_out_printf(p->out, "<td class=\"t\"><a href=\"#%s\" data-to=\"/%s?r=%zu&amp;row=%zu\"", section, section,
+                  p->r->job->verdict.rank, at);
+    write_short(p->out, cell);
+    hu_out_text(p->out, "</a></td>");
+}
+
+static void write_text_cell(hu_page *p, const hu_column *c, hu_cell *cell)
+{
+    cell->text = hu_plain_value(c, cell->text);
+    hu_out_text(p->out, "<td class=\"t\"");
+    write_short(p->out, cell);
+    hu_out_text(p->out, "</td>");
 }
 
 static void write_row(hu_page *p, const layout *l, size_t row, size_t at)
@@ -118,14 +140,15 @@ static void write_row(hu_page *p, const layout *l, size_t row, size_t at)
         hu_cell          cell = {0};
 
         c->get(p->rank, row, &cell);
-        hu_out_text(p->out, c->type == HU_CELL_TEXT ? "<td class=\"t\">" : "<td>");
         if (c->type == HU_CELL_TEXT && k == 0 && l->section)
             write_link(p, l->section, at, &cell);
         else if (c->type == HU_CELL_TEXT)
-            write_name(p->out, cell.text);
-        else
+            write_text_cell(p, c, &cell);
+        else {
+            hu_out_text(p->out, "<td>");
             hu_page_number(p->out, c->type, cell.is_whole ? (double)cell.whole : cell.number);
-        hu_out_text(p->out, "</td>");
+            hu_out_text(p->out, "</td>");
+        }
     }
     hu_out_text(p->out, "</tr>\n");
 }
@@ -134,6 +157,9 @@ static int write_table(hu_page *p, const layout *l, const char *word, size_t mos
 {
     const hu_table *t = l->table;
     const size_t    n = t->rows(p->rank);
+    hu_part         part;
+    const bool      is_known = hu_views_find(hu_str_of(word), &part);
+    hu_plain        help;
     const uint32_t *order = hu_columns_order(t, p->rank, n, p->r->sort, p->r->scratch);
 
     if (!order)
@@ -154,9 +180,9 @@ static int write_table(hu_page *p, const layout *l, const char *word, size_t mos
         const hu_column *c = &t->columns[l->column[k]];
 
         hu_out_printf(p->out, "<th scope=\"col\"%s", c->type == HU_CELL_TEXT ? " class=\"t\"" : "");
-        if (l->section) { /* the script draws the other tables again, with buttons that say it */
+        if (l->section && is_known) { /* the script draws the other tables again, with buttons that say it */
             hu_out_text(p->out, " title=\"");
-            hu_markup_text(p->out, hu_str_of(c->help));
+            hu_markup_text(p->out, hu_plain_help(&help, part.view, t, c));
             hu_out_text(p->out, "\"");
         }
         hu_out_printf(p->out, ">%s</th>", c->head);

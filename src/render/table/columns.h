@@ -26,6 +26,11 @@ typedef struct {
     int     indent;   /* of a text, in steps of one space: what lies inside of what */
 } hu_cell;
 
+/* A word that programs read, and what people read for it. */
+typedef struct {
+    const char *key, *words;
+} hu_term;
+
 typedef struct {
     const char  *key;  /* JSON member, CSV heading, --sort word; units in the name; NULL: for people alone */
     const char  *head; /* text heading; NULL: not in the text */
@@ -38,6 +43,7 @@ typedef struct {
     const char *values; /* of its JSON member, unless any number or null: words and ranges divided by |, "any", "0..|null" */
     const char *unit;   /* of HU_CELL_NUMBER: "GB/s"; NULL: what the type says */
     const char *source; /* where the formula comes from, when it is not our own: "HTA: idle_time(us)" */
+    const hu_term *terms; /* of a text on the page: what stands for its values; ends with an empty row; NULL: as they are */
 } hu_column;
 
 enum { HU_WIDE_TEXT = 110 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host.c - where the main thread's time goes, the calls that it waits in, and the other processes. */
 #include "render/table/cells.h"
+#include "render/table/terms.h"
 
 /* A fact for each state of the main thread. */
 #define STATE(name, state) HU_FACT(name, d->host_time.is_recorded ? d->host_time.state_ns[state] : HU_ABSENT)
@@ -161,7 +162,7 @@ static const hu_column place_columns[] = {
      .help = "Bytes that they moved, where recorded."},
     {"outside_ns", "outside", HU_CELL_NS, 9, NULL, place_outside, .is_wide = true, .values = "any",
      .help = "Part of the total that was seen from outside, by sampling waiting threads, and not recorded in the program."},
-    {"class", "class", HU_CELL_TEXT, 10, NULL, place_class,
+    {"class", "class", HU_CELL_TEXT, 10, NULL, place_class, .terms = hu_terms_host_classes,
      .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
              "child or other."},
     {"call", "call", HU_CELL_TEXT, 14, NULL, place_call,
@@ -205,7 +206,7 @@ static const hu_column call_columns[] = {
      .help = "Bytes that they moved, where recorded."},
     {"outside_ns", "outside", HU_CELL_NS, 9, NULL, call_outside, .is_wide = true, .values = "any",
      .help = "Part of the total that was seen from outside, by sampling waiting threads, and not recorded in the program."},
-    {"class", "class", HU_CELL_TEXT, 10, NULL, call_class,
+    {"class", "class", HU_CELL_TEXT, 10, NULL, call_class, .terms = hu_terms_host_classes,
      .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
              "child or other."},
     {"name", "call", HU_CELL_TEXT, 0, NULL, call_name,

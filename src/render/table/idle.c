@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * idle.c - why the device had nothing to do: causes, longest gaps, streams, times of low use. */
 #include "render/table/cells.h"
+#include "render/table/terms.h"
 
 /* causes: rows without time are left out */
 
@@ -88,7 +89,7 @@ static const hu_column gap_columns[] = {
      .help = "Length of the gap."},
     {"step", "step", HU_CELL_COUNT, 5, NULL, gap_step,
      .help = "Number of the step that launched the work after the gap; null when no step did."},
-    {"cause", "cause", HU_CELL_TEXT, 15, NULL, gap_cause,
+    {"cause", "cause", HU_CELL_TEXT, 15, NULL, gap_cause, .terms = hu_terms_idle_causes,
      .help = "Cause with the largest part of the gap."},
     {"cause_pct", "%", HU_CELL_PERCENT, 5, NULL, gap_cause_pct,
      .help = "Share of the gap with that cause."},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * memory.c - pools of memory, what was held at the peak, and the curves. */
 #include "render/table/cells.h"
+#include "render/table/terms.h"
 
 HU_TEXT(name, memory, r->name)
 HU_NUMBER(peak, memory, r->peak_bytes)
@@ -207,7 +208,7 @@ static const hu_column category_columns[] = {
      .help = "Share of the peak."},
     {"pool", "pool", HU_CELL_TEXT, 7, NULL, category_pool,
      .help = "Name of the pool."},
-    {"category", "category", HU_CELL_TEXT, 14, NULL, category_name,
+    {"category", "category", HU_CELL_TEXT, 14, NULL, category_name, .terms = hu_terms_memory_categories,
      .help = "before_capture, temporary, activation, gradient, optimizer, input, parameter, autograd or other."},
     {"words", "what it is", HU_CELL_TEXT, 0, NULL, category_words,
      .help = "What the category means."},
@@ -255,7 +256,7 @@ static const hu_column holder_columns[] = {
      .help = "Number of these allocations."},
     {"pool", "pool", HU_CELL_TEXT, 7, NULL, held_in,
      .help = "Name of the pool."},
-    {"category", "category", HU_CELL_TEXT, 10, NULL, held_as,
+    {"category", "category", HU_CELL_TEXT, 10, NULL, held_as, .terms = hu_terms_memory_categories,
      .help = "What the allocation is for, judged from when it was made and freed: before_capture, temporary, "
              "activation, gradient, optimizer, input, parameter, autograd or other."},
     {"module", "module", HU_CELL_TEXT, 20, has_modules, held_module,
@@ -353,7 +354,7 @@ static const hu_column stack_columns[] = {
      .help = "Number of these allocations."},
     {"pool", NULL, HU_CELL_TEXT, 0, NULL, stack_in,
      .help = "Name of the pool."},
-    {"category", "category", HU_CELL_TEXT, 10, NULL, stack_as,
+    {"category", "category", HU_CELL_TEXT, 10, NULL, stack_as, .terms = hu_terms_memory_categories,
      .help = "What the allocation is for, as in holders."},
     {"stack", "call chain", HU_CELL_TEXT, 0, NULL, stack_text,
      .help = "The user's frames from the outermost to the innermost, then the operator, separated by semicolons."},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * parallelism.c - how the job is spread over its ranks, why we think so, and what each phase of a step costs. */
 #include "render/table/cells.h"
+#include "render/table/terms.h"
 
 #define SAID rank->digest->parallelism
 
@@ -67,7 +68,7 @@ static size_t reason_rows(const hu_rank *rank)
 static const hu_column reason_columns[] = {
     {"group_row", NULL, HU_CELL_COUNT, 0, NULL, reason_group, .values = "0..",
      .help = "Row number of the group in the table groups, from 0; --sort does not move the rows of that table."},
-    {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, .values = KINDS,
+    {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, .values = KINDS, .terms = hu_terms_parallel_kinds,
      .help = "Stable name of the kind of parallelism."},
     {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text,
      .help = "One reason, in words."},

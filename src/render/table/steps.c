@@ -143,11 +143,11 @@ static const hu_column role_columns[] = {
 };
 
 static const hu_table role_table = {
-    .key = "categories", .title = "TensorBoard's categories; each instant counts once",
+    .key = "categories", .title = "Each step by what it is busy with; each instant counts once",
     .columns = role_columns, .n_columns = HU_COUNT(role_columns), .rows = rows,
     .empty = "no time was recorded",
-    .about = "Each step split by torch-tb-profiler's categories; each instant goes to the first that applies, from "
-             "left to right.",
+    .about = "Each step split by the categories of PyTorch's plugin for TensorBoard; each instant goes to the first that "
+             "applies, from left to right.",
 };
 /* clang-format on */
 
@@ -227,6 +227,6 @@ static const hu_column facts[] = {
 const hu_view hu_view_steps = {
     .word = "steps", .is_alone = true, .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
         .n_tables = HU_COUNT(tables),
-    .about = "each step: busy, compute, exposed parts, TensorBoard's categories",
+    .about = "each step: busy, compute, exposed parts, what it is busy with",
 };
 /* clang-format on */

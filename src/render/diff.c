@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * diff.c - what changed between two runs: one sentence first, then what it is made of, then what cannot be compared. */
+#include "render/diff.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+#include "base/units.h"
+
+enum { ROWS = 8, NUMBER = 11, NUMBERS = 4, LEAST_NAME = 20, LINE = 1024 };
+
+#define MINUS "\xe2\x88\x92"
+
+/* "+3.21 ms", with a true minus. */
+static hu_said signed_time(double ns)
+{
+    hu_said s;
+
+    snprintf(s.t, sizeof s.t, "%s%.24s", ns > 0 ? "+" : ns < 0 ? MINUS : "", hu_say_time(fabs(ns)).t);
+    return s;
+}
+
+static hu_said signed_pct(double pct)
+{
+    hu_said s;
+
+    snprintf(s.t, sizeof s.t, "%s%.24s", pct > 0 ? "+" : pct < 0 ? MINUS : "", hu_say_pct(fabs(pct)).t);
+    return s;
+}
+
+static void wrapped(hu_out *out, const char *text, size_t column, size_t width)
+{
+    hu_units_wrap(out, hu_str_of(text), column, column, width);
+    hu_out_text(out, "\n");
+}
+
+/* Which run it is, and what holds it up. */
+static void write_side(const hu_diff_report *r, int k, size_t width, hu_out *out)
+{
+    const hu_job *job = r->x->job[k];
+    char          line[LINE + 64];
+
+    hu_out_printf(out, "%c  ", 'A' + k);
+    hu_units_clip_file(out, r->name[k], width - 3);
+    hu_out_text(out, "\n   ");
+    snprintf(line, sizeof line, "%s (confidence: %s)", job->verdict.text, hu_confidence_name(job->verdict.confidence));
+    wrapped(out, line, 3, width);
+}
+
+/* The class that makes most of the difference, in its direction. */
+static const hu_class_change *main_class(const hu_difference *x)
+{
+    const double           all = x->step_ns[1] - x->step_ns[0];
+    const hu_class_change *most = NULL;
+
+    for (size_t i = 0; i < x->n_classes; i++) {
+        const double change = x->class[i].b_ns - x->class[i].a_ns;
+
+        if (change * all > 0 && (!most || fabs(change) > fabs(most->b_ns - most->a_ns)))
+            most = &x->class[i];
+    }
+    return most;
+}
+
+static void say_steps(const hu_difference *x, char *out, size_t room)
+{
+    const double           a = x->step_ns[0], b = x->step_ns[1];
+    const hu_class_change *most = main_class(x);
+    size_t n = (size_t)snprintf(out, room, "A step takes %s in A and %s in B", hu_say_time(a).t, hu_say_time(b).t);
+
+    if (x->spread_is_known && !x->is_clear) {
+        snprintf(out + n, room - n, ": no difference that is larger than the steps of each vary.");
+        return;
+    }
+    n += (size_t)snprintf(out + n, room - n, ": %s (%s)", signed_time(b - a).t,
+                          signed_pct(a > 0 ? 100 * (b - a) / a : (double)NAN).t);
+    if (most)
+        n += (size_t)snprintf(out + n, room - n, ", most of it %s (%s)", most->words,
+                              signed_time(most->b_ns - most->a_ns).t);
+    snprintf(out + n, room - n, ".%s", x->spread_is_known ? "" : " Of one step alone nobody knows how much steps vary.");
+}
+
+static void right(hu_out *out, const char *text)
+{
+    for (size_t have = hu_units_width(hu_str_of(text)); have < NUMBER; have++)
+        hu_out_text(out, " ");
+    hu_out_text(out, text);
+}
+
+/* A, B, B - A and B / A; what one of them lacks is not a time of 0. */
+static void write_numbers(hu_out *out, double a_ns, double b_ns)
+{
+    char         text[HU_UNIT_BYTES];
+    const bool   is_both = !isnan(a_ns) && !isnan(b_ns);
+    const double ratio = is_both && a_ns > 0 ? b_ns / a_ns : (double)NAN;
+
+    hu_units_time(text, a_ns);
+    right(out, text);
+    hu_units_time(text, b_ns);
+    right(out, text);
+    right(out, is_both ? signed_time(b_ns - a_ns).t : isnan(a_ns) ? "only B" : "only A");
+    if (isnan(ratio))
+        right(out, "\xe2\x80\x93");
+    else {
+        const size_t n = hu_format_fixed(text, ratio, ratio < 9.995 ? 2 : 0);
+
+        memcpy(text + n, "\xc3\x97", sizeof "\xc3\x97");
+        right(out, text);
+    }
+}
+
+static void open_table(hu_out *out, const char *title, const char *about)
+{
+    static const char *const heads[NUMBERS] = {"A", "B", "B " MINUS " A", "B / A"};
+
+    hu_out_printf(out, "\n%s   %s\n", title, about);
+    for (size_t i = 0; i < NUMBERS; i++)
+        right(out, heads[i]);
+    hu_out_text(out, "\n");
+}
+
+static void write_classes(const hu_difference *x, hu_out *out)
+{
+    if (x->n_classes == 0)
+        return;
+    open_table(out, "WHERE", "mean of the counted steps");
+    for (size_t i = 0; i < x->n_classes; i++) {
+        write_numbers(out, x->class[i].a_ns, x->class[i].b_ns);
+        hu_out_printf(out, "  %s\n", x->class[i].words);
+    }
+}
+
+static void write_names(const hu_name_changes *names, const char *title, const char *about, size_t width, hu_out *out)
+{
+    const size_t numbers = (size_t)NUMBERS * NUMBER + 2, room = width > numbers + LEAST_NAME ? width - numbers : LEAST_NAME;
+
+    if (names->n == 0)
+        return;
+    open_table(out, title, about);
+    for (size_t i = 0; i < names->n && i < ROWS; i++) {
+        const hu_name_change *c = &names->at[i];
+
+        write_numbers(out, c->a_ns, c->b_ns);
+        hu_out_text(out, "  ");
+        hu_units_clip(out, c->short_name.n ? c->short_name : c->name, room);
+        hu_out_text(out, "\n");
+    }
+    if (names->n > ROWS)
+        hu_out_printf(out, "  %zu more; --json has all\n", names->n - ROWS);
+}
+
+/* "-51 % of the step", or that it is not known. */
+static hu_said gain_of(const hu_finding *f)
+{
+    hu_said s;
+
+    if (isnan(f->gain_pct))
+        snprintf(s.t, sizeof s.t, "gain unknown");
+    else
+        snprintf(s.t, sizeof s.t, "%.24s %%", hu_say_saving(f->gain_pct).t);
+    return s;
+}
+
+static void write_findings(const hu_difference *x, size_t width, hu_out *out)
+{
+    char line[LINE];
+
+    if (x->n_findings)
+        hu_out_text(out, "\nWHY     findings, with what a fix would change\n");
+    for (size_t i = 0; i < x->n_findings; i++) {
+        const hu_finding_change *c = &x->finding[i];
+        const char              *title = hu_rule_title((c->a ? c->a : c->b)->rule);
+
+        if (c->a && c->b)
+            snprintf(line, sizeof line, "%s: %s in A, %s in B", title, gain_of(c->a).t, gain_of(c->b).t);
+        else
+            snprintf(line, sizeof line, "%s: %s in %c", title, gain_of(c->a ? c->a : c->b).t, c->a ? 'A' : 'B');
+        hu_out_printf(out, "  %-6s", c->a && c->b ? "both" : c->a ? "gone" : "new");
+        wrapped(out, line, 8, width);
+    }
+}
+
+/* "not compared (steps and classes of time; host times of operators): WHY", or a note. */
+static void write_obstacle(const hu_obstacle *o, size_t width, hu_out *out)
+{
+    char   line[LINE];
+    size_t n = 0;
+
+    for (hu_difference_part p = 0; p < HU_DIFFERENCE_COUNT; p++)
+        if (o->parts >> p & 1u)
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", n ? "; " : "not compared (",
+                                  hu_difference_part_words(p));
+    snprintf(line + n, sizeof line - n, "%s%s", n ? "): " : "note: ", o->why);
+    wrapped(out, line, 0, width);
+}
+
+void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
+{
+    const hu_difference *x = r->x;
+    char                 line[LINE], missing[2][HU_UNREAD_TEXT];
+    const char          *of = x->is_per_step ? "of a step" : "mean of a call";
+
+    for (int k = 0; k < 2; k++)
+        write_side(r, k, width, out);
+    hu_out_text(out, "\n");
+    if (hu_difference_has(x, HU_DIFFERENCE_STEPS)) {
+        say_steps(x, line, sizeof line);
+        wrapped(out, line, 0, width);
+    }
+    for (size_t i = 0; i < x->n_obstacles; i++)
+        write_obstacle(&x->obstacle[i], width, out);
+    hu_unread_say(&r->unread, r->n_read, missing[0], sizeof missing[0]);
+    hu_unread_say_partial(&r->partial, r->n_read, missing[1], sizeof missing[1]);
+    for (size_t i = 0; i < HU_COUNT(missing); i++)
+        if (missing[i][0])
+            wrapped(out, missing[i], 0, width);
+    write_classes(x, out);
+    snprintf(line, sizeof line, "host time without what is inside, %s; most changed first", of);
+    write_names(&x->operators, "OPERATORS", line, width, out);
+    snprintf(line, sizeof line, "GPU time, %s; most changed first", of);
+    write_names(&x->kernels, "KERNELS", line, width, out);
+    write_findings(x, width, out);
+    hu_out_text(out, "\nnext  holdup view A B      shows the same with its slices (view Compare)\n");
+}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`holdup diff`: what was planted between two runs is what changed, and what cannot be compared is not."""
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+from typing import Any
+
+from tests.program import OWN, ROOT, real_traces, run
+from tests.test_scale import US, job
+
+EXAMPLES = ROOT / "examples/training/traces"
+
+
+def ask(*arguments: Any) -> dict[str, Any]:
+    status, out, err = run("diff", "-q", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def text(*arguments: Any) -> str:
+    status, out, err = run("diff", "-q", *arguments)
+    assert status == 0, err
+    return out.decode()
+
+
+def barred(answer: dict[str, Any]) -> set[str]:
+    return {part for one in answer["not_compared"] for part in one["parts"]}
+
+
+class Diff(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.at = pathlib.Path(holder.name)
+
+    def make(self, name: str, ranks: int = 2, **plan: int) -> pathlib.Path:
+        job(self.at / name, ranks, **{"compute": 10_000 * US, "transfer": 1_000 * US, **plan})
+        return self.at / name
+
+    def test_planted_changes(self) -> None:
+        before, after = self.make("before", loader=5_000 * US), self.make("after", compute=8_000 * US)
+        x = ask(before, after)
+        self.assertEqual(barred(x), set())
+        launch = 5 * US
+        self.assertEqual((x["step"]["a_ns"], x["step"]["b_ns"]), (16_000 * US + launch, 9_000 * US + launch))
+        self.assertEqual(x["step"]["diff_ns"], -7_000 * US)
+        self.assertAlmostEqual(x["step"]["diff_pct"], -100 * 7_000 / 16_005, places=3)
+        self.assertIs(x["step"]["is_clear"], True)
+        self.assertEqual({c["class"]: c["diff_ns"] for c in x["classes"]}, {"compute": -2_000 * US, "exposed_comm": 0, "idle": -5_000 * US})
+        kernels = {k["name"]: k for k in x["kernels"]}
+        self.assertEqual(list(kernels), ["gemm"])                               # the all-reduce takes what it took
+        self.assertEqual((kernels["gemm"]["a_ns"], kernels["gemm"]["b_ns"], kernels["gemm"]["a_calls"]), (10_000 * US, 8_000 * US, 1))
+        loader = next(o for o in x["operators"] if "DataLoader" in o["name"])
+        self.assertEqual((loader["a_ns"], loader["b_ns"]), (5_000 * US, None))   # only A has it
+        self.assertEqual({f["id"]: f["in"] for f in x["findings"]}.get("data-loading"), "a")
+        back = ask(after, before)
+        self.assertEqual(back["step"]["diff_ns"], 7_000 * US)
+        self.assertEqual({f["id"]: f["in"] for f in back["findings"]}.get("data-loading"), "b")
+        said = text(before, after)
+        self.assertIn("A step takes 16.0 ms in A and 9.01 ms in B: −7.00 ms (−44 %), most of it GPU idle", " ".join(said.split()))
+        self.assertRegex(said, r"10\.0 ms +8\.00 ms +−2\.00 ms +0\.80× +compute\n")
+        self.assertRegex(said, r"gone +data loading")
+        self.assertLessEqual(max(map(len, said.splitlines())), 80)
+
+    def test_the_same_run_twice_does_not_differ(self) -> None:
+        before = self.make("one")
+        x = ask(before, before)
+        self.assertEqual((x["step"]["diff_ns"], x["operators"], x["kernels"]), (0, [], []))
+        self.assertIs(x["step"]["is_clear"], False)
+        self.assertTrue(all(f["in"] == "both" for f in x["findings"]))
+        self.assertIn("no difference that is larger than the steps", " ".join(text(before, before).split()))
+
+    def test_example_without_a_gpu(self) -> None:
+        x = ask(EXAMPLES / "slow_loader", EXAMPLES / "fixed_loader")
+        self.assertEqual(barred(x), set())
+        self.assertLess(x["step"]["b_ns"], x["step"]["a_ns"])
+        most = max(x["classes"], key=lambda c: -c["diff_ns"])
+        self.assertEqual(most["class"], "data_loader")
+        self.assertAlmostEqual(sum(c["a_ns"] for c in x["classes"]), x["step"]["a_ns"], delta=len(x["classes"]))
+        loading = next(f for f in x["findings"] if f["id"] == "data-loading")      # less of it is left
+        self.assertEqual(loading["in"], "both")
+        self.assertGreater(loading["a_gain_pct"], loading["b_gain_pct"] + 5)
+
+    def test_other_numbers_of_ranks_are_no_difference_of_steps(self) -> None:
+        x = ask(self.make("two"), self.make("four", ranks=4))
+        self.assertEqual(barred(x), {"steps", "sums"})
+        self.assertEqual((x["step"]["a_ns"], x["step"]["diff_ns"], x["classes"], x["names_per"]), (None, None, [], "call"))
+        self.assertIn("A has 2 ranks and B 4", x["not_compared"][0]["why"])
+        said = text(self.at / "two", self.at / "four")
+        self.assertNotIn("A step takes", said)
+        self.assertIn("holdup scale", " ".join(said.split()))
+
+    def test_other_gpus_are_said(self) -> None:
+        one, other = self.make("h100"), self.make("a100")
+        for path in other.iterdir():
+            path.write_text(path.read_text().replace("H100 80GB HBM3", "A100-SXM4-80GB"))
+        x = ask(one, other)
+        self.assertEqual(x["notes"], ["A ran on NVIDIA H100 80GB HBM3, B on NVIDIA A100-SXM4-80GB"])
+        self.assertIn("note: A ran on NVIDIA H100", text(one, other))
+
+    def test_without_steps_or_with_stacks_alone(self) -> None:
+        whole, bare = self.make("whole"), self.make("bare")
+        for path in bare.iterdir():
+            trace = json.loads(path.read_text())
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if not e["name"].startswith("ProfilerStep")][:3]
+            path.write_text(json.dumps(trace))
+        x = ask(whole, bare)
+        self.assertLessEqual({"steps", "sums"}, barred(x))
+        self.assertTrue(any("no complete step" in one["why"] for one in x["not_compared"]))
+        x = ask(EXAMPLES / "python_stacks", OWN[0])
+        self.assertLessEqual({"steps", "host"}, barred(x))
+        self.assertEqual(x["operators"], [])
+        self.assertTrue(any("Python stacks" in one["why"] for one in x["not_compared"]))
+
+    def test_words(self) -> None:
+        for arguments, word in (([OWN[0]], "needs 2 runs"), ([OWN[0], "/nowhere"], "/nowhere")):
+            status, out, err = run("diff", *arguments)
+            self.assertIn(status, (2, 3))
+            self.assertEqual(out, b"")
+            self.assertIn(word, err if isinstance(err, str) else err.decode())
+
+    def test_real_traces(self) -> None:
+        found = [p for p in real_traces() if p.parent.name in {"tl-bert", "hta-trace-diff", "tl-mi300-ddp"}][:3]
+        for a, b in zip(found, found[1:]):
+            said = text(a, b)
+            self.assertLessEqual(max(map(len, said.splitlines())), 80)
+            self.assertNotRegex(said, re.compile(r"\b(nan|inf|\(null\))\b"))
+
+
+if __name__ == "__main__":
+    unittest.main()
