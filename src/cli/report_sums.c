@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report_sums.c - tables of sums have no timeline, so there is no job to read: they are sorted as they are. */
+ * report_sums.c - tables of sums have no timeline, so there is no job to read: they are sorted as they are.
+ *
+ * What else has no timeline is told apart here, too: each kind is answered alone, by a file of its own. */
 #include "cli/report_sums.h"
 
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/report_execution.h"
 #include "cli/terminal.h"
+#include "ingest/execution_trace.h"
 #include "ingest/nsys_stats.h"
 #include "render/nsys_sums.h"
 
-bool hu_report_is_sums(const hu_inputs *inputs)
+static bool are_all(const hu_inputs *inputs, bool (*is_one)(const char *path))
 {
     for (size_t i = 0; i < inputs->n; i++)
-        if (!hu_nsys_stats_is_file(inputs->at[i]))
+        if (!is_one(inputs->at[i]))
             return false;
     return inputs->n > 0;
+}
+
+bool hu_report_is_sums(const hu_inputs *inputs)
+{
+    return are_all(inputs, hu_nsys_stats_is_file) || are_all(inputs, hu_execution_trace_is_file);
 }
 
 static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, hu_nsys_sums *out, hu_error *err)
@@ -51,7 +60,7 @@ static int write_answer(const hu_shared *shared, const hu_nsys_sums *sums, hu_ar
     return hu_out_close(out, err);
 }
 
-int hu_report_sums(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
+static int report_sums(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
 {
     hu_nsys_sums sums = {.sqlite = HU_STR(""), .report = HU_STR("")};
     hu_error     err = {0};
@@ -68,4 +77,11 @@ int hu_report_sums(const hu_shared *shared, const hu_inputs *inputs, const char 
     if (rc < 0)
         return hu_command_fail(&err);
     return shared->strict && sums.is_cut ? HU_EXIT_PARTIAL : HU_EXIT_OK;
+}
+
+int hu_report_sums(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
+{
+    if (are_all(inputs, hu_execution_trace_is_file))
+        return hu_report_executions(shared, inputs, other, arena);
+    return report_sums(shared, inputs, other, arena);
 }
