@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of other tools that holdup does not read: each is named, with the way out, and none is taken for another."""
+import json
 import tempfile
 import unittest
 from pathlib import Path
@@ -93,6 +94,21 @@ class Strangers(unittest.TestCase):
         if not found:
             skip_loudly("no real files of other tools")
 
+
+    def test_events_of_unknown_kinds(self) -> None:
+        """A trace that holds nothing of a GPU's job: what takes its time is listed by name, and nothing is made up."""
+        events = [{"ph": "X", "cat": "build", "name": name, "pid": 1, "tid": i, "ts": 1000 * i, "dur": us}
+                  for i, (name, us) in enumerate([("link", 500), ("compile", 300), ("compile", 400), ("test", 20), ("copy", 1)])]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json"
+            path.write_text(json.dumps(events))
+            status, out, err = run("report", path, "--json")
+            self.assertEqual(status, 0, err)
+            text = json.loads(out)["verdict"]["text"]
+            self.assertIn("5 events, and none is known as GPU work", text)
+            self.assertIn("compile (700.0 \u00b5s in 2), link (500.0 \u00b5s in 1), test (20.0 \u00b5s in 1).", text)
+            path.write_text("[]")
+            self.assertNotIn("no time to explain.", json.loads(run("report", path, "--json")[1] or b'{"verdict": {"text": ""}}')["verdict"]["text"])
 
     def test_a_trace_that_mentions_them(self) -> None:
         """The same words inside of a trace: it stays one."""
