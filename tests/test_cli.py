@@ -388,16 +388,6 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(started(1, 4), 0)
         self.assertGreater(started(4, 1), 0)
 
-    def test_execution_traces_are_named_as_what_they_are(self) -> None:
-        files = sorted((SHARED / "traces/et").glob("*/*.json.gz"))
-        if not files:
-            skip_loudly("execution traces of shared/traces/et are not present")
-            self.skipTest("no traces")
-        for path in files:
-            status, _, err = run("report", path)
-            self.assertEqual(status, 3)
-            self.assertIn("execution trace", err)
-
     def test_gzip_that_breaks_off_gives_what_came_before(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "t.json.gz"

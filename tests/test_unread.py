@@ -65,6 +65,14 @@ class Named(Folder):
                 self.assertGreater(len(unread[0]["error"]), 10)
                 self.assertIn("1 of 2 inputs could not be read", self.text("report", GOOD, path, "-q"))
 
+    def test_each_kind_alone(self) -> None:
+        """Who looks at a beginning before it is read gets none of some of them."""
+        for kind, path in self.bad_inputs().items():
+            with self.subTest(kind):
+                for files in ((path,), (path, path)):
+                    status, _, err = run("report", *files, "-q")
+                    self.assertEqual(status, 3, err)
+
     def test_each_kind_fails_check(self) -> None:
         for kind, path in self.bad_inputs().items():
             with self.subTest(kind):

@@ -359,6 +359,21 @@ static void doubt_price(const hu_findings *f, hu_verdict *v)
         doubt(v, HU_CONFIDENCE_MEDIUM, "the gain of the first fix has %s confidence", hu_confidence_name(best->confidence));
 }
 
+/* Nothing here is known to be work of a GPU, an operator or a call. */
+static void say_others(const hu_digest *d, hu_verdict *out)
+{
+    if (d->health.others[0])
+        snprintf(
+            out->text, sizeof out->text,
+            "Nobody can tell what takes the time: the trace has %s events, and none is known as GPU work, an operator, a "
+            "call or a range. Most of their time: %s. All of them, by name: holdup query FILE 'select name, count(*), "
+            "sum(dur_ns) from slice group by 1 order by 3 desc'.",
+            hu_say_count(d->health.kinds[HU_KIND_OTHER]).t, d->health.others);
+    else
+        snprintf(out->text, sizeof out->text, "The trace has no time to explain: %s.",
+                 d->health.quality.events ? "none of its events takes any" : "it has no events");
+}
+
 void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
                         hu_verdict *out)
 {
@@ -386,7 +401,7 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     else if (hu_is_memory_only(digests[out->rank]))
         hu_say_memory(digests[out->rank], out->text, sizeof out->text);
     else if (!slowest || !(slowest->step_ns > 0))
-        snprintf(out->text, sizeof out->text, "The trace has no time to explain.");
+        say_others(digests[out->rank], out);
     else if (digests[out->rank]->steps.is_backlog)
         snprintf(out->text, sizeof out->text, "Nobody can tell what takes the time: %s.", hu_say_backlog());
     else if (digests[out->rank]->deadlock.n)

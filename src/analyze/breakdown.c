@@ -204,7 +204,7 @@ static hu_intervals part_of(const work *w, const hu_intervals *list)
     size_t       end = first_behind(list->at, list->n, w->piece.end_ns);
 
     end += end < list->n && list->at[end].start_ns < w->piece.end_ns;
-    return (hu_intervals){.at = list->at + first, .n = end - first};
+    return (hu_intervals){.at = list->n ? list->at + first : NULL, .n = end - first};
 }
 
 /* All windows, as far as they lie in the piece.  What *out held before is given back. */

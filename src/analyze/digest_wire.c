@@ -389,7 +389,7 @@ HU_WIRE_TABLE(hu_quality, QUALITY);
 
 #define HEALTH(F, T) \
     F(T, PART, quality, hu_quality) F(T, I64S, kinds) F(T, I64, unlinked_kernels) F(T, I64, unlinked_kernels_ns) \
-    F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, I64, gpu_processes) F(T, U32, missing) \
+    F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, I64, gpu_processes) F(T, U32, missing) F(T, TEXT, others) \
     F(T, BOOL, by_nsight) F(T, BOOL, by_rocm) F(T, BOOL, by_holdup) F(T, BOOL, by_xla)
 HU_WIRE_TABLE(hu_health, HEALTH);
 

@@ -6,7 +6,10 @@
  */
 #include "analyze/health.h"
 
+#include <stdio.h>
+
 #include "analyze/names.h"
+#include "base/units.h"
 
 static bool is_on(const hu_health *h, hu_kind kind)
 {
@@ -50,6 +53,54 @@ static void note_process(int64_t pids[MOST_PROCESSES], int64_t *n, int64_t pid)
         pids[(*n)++] = pid;
 }
 
+enum { OTHERS = 3, OTHER_NAME = 60 };
+
+typedef struct {
+    int64_t ns, count;
+} sum;
+
+static bool are_others(const hu_health *h)
+{
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+        if (h->kinds[k] && k != HU_KIND_OTHER && k != HU_KIND_SPAN)
+            return false;
+    return h->kinds[HU_KIND_OTHER] > 0;
+}
+
+/* "a (1.5 s in 12), b (20 ms in 3)": the names of most time, then of most events.  Without memory nothing is said. */
+static void name_others(const hu_trace *trace, hu_health *h)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    const uint32_t  n_names = hu_trace_string_count(trace);
+    hu_arena       *arena = hu_arena_new();
+    sum            *sums = arena ? hu_arena_calloc(arena, n_names + 1u, sizeof *sums) : NULL;
+    size_t          used = 0;
+
+    for (size_t i = 0; sums && i < s.n; i++) {
+        sums[s.name[i]].ns += s.dur_ns[i];
+        sums[s.name[i]].count++;
+    }
+    for (int k = 0; sums && k < OTHERS; k++) {
+        char     time[HU_UNIT_BYTES], count[HU_UNIT_BYTES];
+        uint32_t most = 0;
+        hu_str   name;
+
+        for (uint32_t i = 1; i < n_names; i++)
+            if (sums[i].ns > sums[most].ns || (sums[i].ns == sums[most].ns && sums[i].count > sums[most].count))
+                most = i;
+        if (sums[most].count == 0)
+            break;
+        name = hu_trace_text(trace, most);
+        hu_units_time(time, (double)sums[most].ns);
+        hu_units_count(count, sums[most].count);
+        used += (size_t)snprintf(h->others + used, sizeof h->others - used, "%s%.*s%s (%s in %s)", k ? ", " : "",
+                                 name.n < OTHER_NAME ? (int)name.n : OTHER_NAME, name.p, name.n > OTHER_NAME ? "…" : "",
+                                 time, count);
+        sums[most] = (sum){0};
+    }
+    hu_arena_free(arena);
+}
+
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out)
 {
     const hu_slices s = hu_trace_slices(trace);
@@ -83,6 +134,8 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
         }
     }
     h.missing = find_missing(trace, steps, &h);
+    if (are_others(&h))
+        name_others(trace, &h);
     *out = h;
 }
 

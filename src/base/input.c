@@ -527,7 +527,8 @@ static hu_input *start(hu_input *in, hu_error *err)
     }
     first = await_chunk(in, 0);
     if (first->n == 0 && in->broken.code) { /* not even one byte: the reason is the answer */
-        *err = in->broken;
+        if (err)                            /* who only looks has none */
+            *err = in->broken;
         hu_input_close(in);
         return NULL;
     }

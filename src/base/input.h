@@ -38,7 +38,8 @@ typedef struct {
 
 /*
  * Opens a path ("-": standard input); the compression is recognised by its magic bytes.  Of a file that holds several
- * processes FILE#pid=N means one of them, unless a file has that very name.  NULL on failure.
+ * processes FILE#pid=N means one of them, unless a file has that very name.  NULL on failure; err may be
+ * NULL.
  */
 hu_input *hu_input_open(const char *path, const hu_input_options *options, hu_error *err);
 

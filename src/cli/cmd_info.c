@@ -222,10 +222,11 @@ static int info_of(answer *a, const char *path, int *status, hu_error *err)
     hu_error            why = {0};
     const hu_info_how   how = {&a->o->limits, a->o->json, a->width};
     const hu_input_kind kind = hu_input_kind_of(path, &a->o->limits);
-    hu_builder         *b = kind == HU_INPUT_RANK ? hu_open_builder(path, &input, &why) : NULL;
+    const bool          is_beside = kind != HU_INPUT_RANK && kind != HU_INPUT_EXECUTION; /* whose refusal names the way */
+    hu_builder         *b = is_beside ? NULL : hu_open_builder(path, &input, &why);
     int                 rc;
 
-    if (kind != HU_INPUT_RANK && hu_info_beside(kind, path, &how, a->out, &why) == 0)
+    if (is_beside && hu_info_beside(kind, path, &how, a->out, &why) == 0)
         return 0;
     if (!b) {
         *status = hu_command_fail(&why);

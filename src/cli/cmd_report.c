@@ -12,6 +12,7 @@
 #include "cli/paste.h"
 #include "cli/reading.h"
 #include "cli/report.h"
+#include "cli/report_execution.h"
 #include "cli/report_flight.h"
 #include "cli/report_ras.h"
 #include "cli/report_kernels.h"
@@ -499,6 +500,8 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
 
     if (sorted->of[HU_INPUT_SUMS].n == n)
         return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_EXECUTION].n == n)
+        return hu_report_executions(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_LOG].n == n)
         return hu_report_log(&o->shared, &call->inputs, sorted->pattern, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_COUNTERS].n == n)

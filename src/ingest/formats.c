@@ -7,6 +7,8 @@ extern const hu_format hu_format_flight_recorder;
 extern const hu_format hu_format_nccl_ras;
 extern const hu_format hu_format_nsight;
 extern const hu_format hu_format_nsys_stats;
+extern const hu_format hu_format_perf_data;
+extern const hu_format hu_format_perf_script;
 extern const hu_format hu_format_perfetto;
 extern const hu_format hu_format_rocpd;
 extern const hu_format hu_format_rocprof_csv;
@@ -18,10 +20,12 @@ extern const hu_format hu_format_xplane;
 const hu_format *const hu_formats[] = {
     &hu_format_rocpd,           /* "SQLite format 3" and names of its tables */
     &hu_format_nsight,          /* any other "SQLite format 3" */
+    &hu_format_perf_data,       /* "PERFILE2" */
     &hu_format_torch_snapshot,  /* a pickle with segments in it */
     &hu_format_flight_recorder, /* a pickle, or an object, of process groups */
     &hu_format_nccl_ras,        /* its headings, or an object with its version of NCCL */
     &hu_format_rocprof_csv,     /* a first line of headings of its tables, with times */
+    &hu_format_perf_script,     /* lines of a command, its thread, a time and an event */
     &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
     &hu_format_xplane,          /* a message whose first field is a plane with one of a few names */

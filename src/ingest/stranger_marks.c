@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stranger_marks.c - recognised by words inside, where the first bytes say little; last, by the name alone. */
+#include "ingest/execution_trace.h"
 #include "ingest/node_log.h"
 #include "ingest/strangers.h"
 
 #define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
+
+#define STRAGGLERS                                                                                           \
+    "`holdup stragglers` computes it from the table of operations as CSV: python3 -c \"import pandas as p; " \
+    "p.read_parquet('trace.parquet').to_csv('rows.csv', index=False)\""
+#define BENCHMARK "record what it times: torch.profiler around it, or `holdup run -- COMMAND`"
 
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
@@ -41,12 +47,75 @@ static const struct {
      "CSV of rocprof with sums, which say nothing of when anything ran; pass *_kernel_trace.csv or *_results.db of the same "
      "run"},
     {{"\"Dispatch_Id\"", 13}, "CSV of rocprofv3 without times; pass *_kernel_trace.csv or *_results.db of the same run"},
-    {{"1.1.0-chakra", 12},
-     "an execution trace of Chakra (.et), which has no measured times; pass the trace that torch.profiler exported"},
 };
+
+enum { SMALL = 1 << 16 }; /* bytes of a JSON file that is no trace and is here in whole */
+
+/* JSON that a reader of traces would take, and find nothing in.  `first`: its first key; else the word anywhere in it. */
+static const struct {
+    hu_str      mark;
+    bool        is_first;
+    const char *words;
+} json_marks[] = {
+    {{"card0", 5}, true, "output of rocm-smi or amd-smi, samples of whole GPUs " NO_TRACE},
+    {{"job_meta", 8}, true, "a result of the published straggler analysis; " STRAGGLERS},
+    {{"trem", 4}, true, "a result of the published straggler analysis; " STRAGGLERS},
+    {{"\"zero_optimization\"", 19}, false, "a configuration of DeepSpeed " NO_TRACE},
+    {{"\"train_micro_batch_size_per_gpu\"", 32}, false, "a configuration of DeepSpeed " NO_TRACE},
+    {{"\"train_batch_size\"", 18}, false, "a configuration of DeepSpeed " NO_TRACE},
+    {{"\"activation_mem_per_gpu\"", 24}, false, "what DeepSpeed's autotuning measured of a model " NO_TRACE},
+    {{"\"machine_info\"", 14}, false, "timings of pytest-benchmark, and no trace; " BENCHMARK},
+    {{"\"benchmark_json_version\"", 24}, false, "timings of a benchmark, and no trace; " BENCHMARK},
+    {{"\"result_columns\"", 16}, false, "timings of asv (airspeed velocity), and no trace; " BENCHMARK},
+    {{"\"pytorch_git_version\"", 21}, false, "a result of TorchBench, and no trace; " BENCHMARK},
+};
+
+/* '[{"name":"backward-compute",…,"args":{"step":23,"model_chunk":0,"mb_id":0': drawn from a table of operations. */
+static bool is_drawn_table(hu_str head)
+{
+    const hu_str first = {head.p, head.n < 512 ? head.n : 512};
+
+    return hu_str_starts(head, HU_STR("[")) && hu_str_has(first, HU_STR("\"model_chunk\"")) &&
+           hu_str_has(first, HU_STR("\"mb_id\""));
+}
+
+static hu_str first_key(hu_str head)
+{
+    const char *quote;
+
+    if (head.n < 3 || head.p[0] != '{')
+        return HU_STR("");
+    head = (hu_str){head.p + 1, head.n - 1};
+    while (head.n && (unsigned char)*head.p <= ' ')
+        head = (hu_str){head.p + 1, head.n - 1};
+    if (head.n < 2 || *head.p != '"' || !(quote = memchr(head.p + 1, '"', head.n - 1)))
+        return HU_STR("");
+    return (hu_str){head.p + 1, (size_t)(quote - head.p) - 1};
+}
+
+static const char *json_words(hu_str head)
+{
+    const hu_str key = first_key(head);
+    const bool   is_small = key.n && head.n < SMALL && !hu_str_has(head, HU_STR("\"ph\"")) &&
+                          !hu_str_has(head, HU_STR("\"traceEvents\""));
+
+    for (size_t i = 0; i < HU_COUNT(json_marks); i++)
+        if (is_small &&
+            (json_marks[i].is_first ? hu_str_equal(key, json_marks[i].mark) : hu_str_has(head, json_marks[i].mark)))
+            return json_marks[i].words;
+    return NULL;
+}
 
 const char *hu_stranger_impostor_words(hu_str head)
 {
+    if (hu_execution_trace_probe(head))
+        return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace that "
+               "torch.profiler exported has the times";
+    if (is_drawn_table(head))
+        return "a timeline that was drawn from a table of operations; `holdup stragglers` reads that table as CSV, and says which "
+               "worker or stage slows the job down (docs/stragglers.md)";
+    if (json_words(head))
+        return json_words(head);
     if (hu_node_log_probe(head))
         return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
                "`holdup report TRACE --with FILE`";

@@ -2,6 +2,17 @@
  * strangers.c - recognised by their first bytes, as seen in files by these tools. */
 #include "ingest/strangers.h"
 
+#define TORCH_TRACE "pass the trace that torch.profiler exported"
+#define OTF2                                                                                                                \
+    "pipit converts it: python3 -c \"import pipit; pipit.Trace.from_otf2('FOLDER').to_chrome('trace.json')\"; `holdup run " \
+    "-- COMMAND` records MPI and OpenMP anew"
+#define MEMORY_CURVE                                                                                                        \
+    "a curve of memory_profiler (mprof run): how much memory a process had, and no trace; `holdup run -- COMMAND` records " \
+    "what the process did meanwhile"
+#define WEB_PAGE                                                                                                           \
+    "a web page. If a trace was downloaded, the server sent a page to sign in instead: get it again, signed in. A report " \
+    "of holdup is made from a trace, which has to be passed itself"
+
 static const struct {
     hu_str      begins;
     const char *words;
@@ -28,12 +39,23 @@ static const struct {
     {{"Time (%),Total Time (ns),", 25},
      "CSV of `nsys stats`, but not of sums by name with their counts; pass the export: "
      "`nsys export --type sqlite FILE.nsys-rep`"},
+    {{"\x80\x02\x8a\nl\xfc\x9c", 7},
+     "a checkpoint of PyTorch (torch.save, as before 1.6): weights and no trace; " TORCH_TRACE},
     {{"\x80\x02", 2}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
     {{"\x80\x03", 2}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
     {{"\x80\x04\x95", 3}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
     {{"\x80\x05\x95", 3}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
-    {{"PERFILE2", 8}, "a recording of perf; `holdup run -- COMMAND` takes the same samples, with the calls beside them"},
-    {{"PK\x03\x04", 4}, "a zip archive; unpack it and pass the traces in it"},
+    {{"PK\x03\x04", 4}, "a zip archive; `unzip FILE` unpacks it: pass the traces in it"},
+    {{"PK\x05\x06", 4}, "an empty zip archive"},
+    {{"Rar!\x1a\x07", 6}, "a RAR archive; `unrar x FILE` unpacks it: pass the traces in it"},
+    {{"7z\xbc\xaf\x27\x1c", 6}, "a 7z archive; `7z x FILE` unpacks it: pass the traces in it"},
+    {{"trial_name: ", 12}, "a description of a job whose operations `holdup stragglers` reads as CSV (docs/stragglers.md)"},
+    {{"CMDLINE ", 8}, MEMORY_CURVE},
+    {{"MEM ", 4}, MEMORY_CURVE},
+    {{"version https://git-lfs.github.com/spec/", 40},
+     "a pointer of git LFS and not the file itself; `git lfs pull` in its repository fetches that"},
+    {{"\x93NUMPY", 6}, "an array of NumPy (.npy), and no trace; " TORCH_TRACE},
+    {{"GGUF", 4}, "a model of llama.cpp (GGUF), and no trace; " TORCH_TRACE},
     {{"\xfd"
       "7zXZ",
       5},
@@ -41,13 +63,25 @@ static const struct {
     {{"BZh", 3}, "compressed by bzip2; unpack it (bzip2 -dk FILE)"},
     {{"\x89HDF", 4}, "an HDF5 file; of Nsight Systems, export it again with --type sqlite"},
     {{"HPCTOOLKIT", 10},
-     "a database of HPCToolkit, which hpcviewer shows and holdup does not read; `holdup run -- COMMAND` records the "
-     "program"},
+     "a database of HPCToolkit, which hpcviewer shows and holdup does not read; pipit converts it: python3 -c \"import pipit; "
+     "pipit.Trace.from_hpctoolkit('FOLDER').to_chrome('trace.json')\"; `holdup run -- COMMAND` records the program anew"},
     {{"\x03"
       "BOTF2",
       6},
-     "a trace of Score-P (OTF2), which holdup does not read; `holdup run -- COMMAND` records MPI and OpenMP"},
-    {{"PAR1", 4}, "a Parquet file; of Nsight Systems, export it again with --type sqlite"},
+     "a trace of Score-P (OTF2), which holdup does not read; " OTF2},
+    {{"\x03"
+      "B\x01\0\0\0\0\0",
+      8},
+     "part of a trace of Score-P (OTF2), which holdup does not read; " OTF2},
+    {{"\x03"
+      "B\0\x01\0\0\0\0",
+      8},
+     "part of a trace of Score-P (OTF2), which holdup does not read; " OTF2},
+    {{"SCOREP_", 7}, "a configuration of Score-P, whose trace (OTF2) lies beside it, which holdup does not read; " OTF2},
+    {{"PAR1", 4},
+     "a Parquet file. A table of operations (dp_rank, stage, step, optype, …) goes to `holdup stragglers` as CSV: python3 -c "
+     "\"import pandas as p; p.read_parquet('FILE').to_csv('rows.csv', index=False)\". Of Nsight Systems, export it again with "
+     "--type sqlite"},
     {{"ARROW1", 6}, "an Arrow file; of Nsight Systems, export it again with --type sqlite"},
     {{"\x7f"
       "ELF",
@@ -55,11 +89,54 @@ static const struct {
      "a program, not a recording; `holdup run -- FILE` runs and records it"},
     {{"<html>\n<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline", 63},
      "a picture of a memory timeline, without its numbers; export it under a name that ends in .raw.json.gz"},
-    {{"<!DOCTYPE html", 14}, "a web page; a report of holdup is made from a trace, which has to be passed itself"},
+    {{"<!DOCTYPE html", 14}, WEB_PAGE},
+    {{"<!doctype html", 14}, WEB_PAGE},
+    {{"<html", 5}, WEB_PAGE},
+    {{"<HTML", 5}, WEB_PAGE},
 };
+
+/* "ustar" stands where the first name of the archive ends. */
+static bool is_tar(hu_str head)
+{
+    return head.n > 262 && memcmp(head.p + 257, "ustar", 5) == 0;
+}
+
+/* The first members of what torch.save and torch.jit.save write. */
+static bool is_checkpoint(hu_str head)
+{
+    const hu_str names = {head.p, head.n < 4096 ? head.n : 4096};
+
+    return hu_str_starts(head, HU_STR("PK\x03\x04")) &&
+           (hu_str_has(names, HU_STR("/data.pkl")) || hu_str_has(names, HU_STR("/constants.pkl")));
+}
+
+/* Its length in 8 bytes, then an object of JSON that describes tensors. */
+static bool is_safetensors(hu_str head)
+{
+    return head.n > 16 && head.p[8] == '{' && head.p[9] == '"' && !head.p[6] && !head.p[7] &&
+           hu_str_has((hu_str){head.p, head.n < 4096 ? head.n : 4096}, HU_STR("\"dtype\""));
+}
+
+/* A message whose first fields are its version and who made it. */
+static bool is_onnx(hu_str head)
+{
+    const hu_str about = {head.p, head.n < 64 ? head.n : 64};
+
+    return head.n > 16 && head.p[0] == 8 && head.p[2] == 0x12 &&
+           (hu_str_has(about, HU_STR("pytorch")) || hu_str_has(about, HU_STR("onnx")) ||
+            hu_str_has(about, HU_STR("tf2onnx")) || hu_str_has(about, HU_STR("skl2onnx")));
+}
 
 const char *hu_stranger_words(hu_str head)
 {
+    if (is_tar(head))
+        return "a tar archive; `tar xf FILE` unpacks it: pass the traces in it";
+    if (is_checkpoint(head))
+        return "a checkpoint of PyTorch (torch.save): weights and no trace; " TORCH_TRACE;
+    if (is_safetensors(head))
+        return "weights in safetensors, and no trace; " TORCH_TRACE;
+    if (is_onnx(head))
+        return "a model in ONNX, and no trace; " TORCH_TRACE;
     for (size_t i = 0; i < HU_COUNT(strangers); i++)
         if (hu_str_starts(head, strangers[i].begins))
             return strangers[i].words;

@@ -16,8 +16,9 @@ typedef struct {
     hu_str               *packed; /* of the same, for process 0; bytes live in timeline_arena */
     size_t               *mine;   /* inputs that this process reads; n_mine of them */
     size_t                n_mine;
-    size_t                shown;    /* whose findings the page shows */
-    uint64_t              pictures; /* of whose rules a step after the fix is drawn: bits of hu_rule */
+    hu_execution_files   *executions; /* among what was named; NULL: none */
+    size_t                shown;      /* whose findings the page shows */
+    uint64_t              pictures;   /* of whose rules a step after the fix is drawn: bits of hu_rule */
 } hu_filling;
 
 static inline bool hu_filling_is_mine(const hu_filling *w, const hu_rank *r)

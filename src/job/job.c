@@ -178,6 +178,8 @@ static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
         if (out->ranks[i].error.code &&
             hu_unread_add_error(&out->unread, arena, out->ranks[i].input, &out->ranks[i].error, err) < 0)
             return err->code;
+    if (hu_executions_end(w->executions, arena, &out->executions, &out->n_executions, &out->unread, err) < 0)
+        return err->code;
     for (size_t i = 0; i < out->n; i++) {
         const hu_digest *d = out->digests[i];
 
@@ -388,13 +390,14 @@ static int finish(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
 
 int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena *arena, hu_job *out, hu_error *err)
 {
+    hu_inputs  rest;
     hu_filling w = {
-        .inputs = inputs, .options = options, .digest = options->digest, .threads = hu_crew_threads(options->crew)};
+        .inputs = &rest, .options = options, .digest = options->digest, .threads = hu_crew_threads(options->crew)};
     bool few;
     int  rc;
 
     *out = (hu_job){0};
-    if (!share_out(&w, arena)) {
+    if (hu_executions_find(inputs, &options->limits, arena, &rest, &w.executions, err) < 0 || !share_out(&w, arena)) {
         hu_fail_memory(err);
         if (options->crew)
             hu_exchange_give_up(&w, err);

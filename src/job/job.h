@@ -9,6 +9,7 @@
 #include "advise/verdict.h"
 #include "base/input.h"
 #include "job/crew.h"
+#include "job/executions.h"
 #include "job/inputs.h"
 #include "job/rank.h"
 #include "job/runs.h"
@@ -32,6 +33,9 @@ typedef struct {
 
     hu_rank *snapshots; /* of memory, beside the ranks, where they are kept; as named */
     size_t   n_snapshots;
+
+    hu_execution_fit *executions; /* execution traces of these ranks, and what they brought; in the order of their names */
+    size_t            n_executions;
 
     hu_unread_list unread;  /* inputs that are no rank, and why */
     hu_unread_list partial; /* of the ranks: files that were cut or damaged, and how */

@@ -88,6 +88,8 @@ static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
             rank = hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n);
         r->node = hu_node_log_add(w->options->node, rank, b);
     }
+    if (w->executions)
+        hu_executions_lay(w->executions, hu_str_of(r->input), b);
     t = hu_builder_freeze(b, &r->error);
     if (t && !w->options->keeps_traces)
         hu_trace_drop_unasked(t);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/thread.h"
+#include "ingest/execution_trace.h"
 #include "ingest/flight_recorder.h"
 #include "ingest/format.h"
 #include "ingest/nccl_ras.h"
@@ -24,6 +25,7 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
            : hu_node_log_probe(head)        ? HU_INPUT_NODE
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
+           : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
            : hu_step_log_is(in, any_text)   ? HU_INPUT_LOG /* the last: it reads on */
                                             : HU_INPUT_RANK;
 }
@@ -74,6 +76,18 @@ static uint64_t bytes_without(const hu_inputs *inputs, const hu_input_kind *kind
     return bytes;
 }
 
+/* The job joins execution traces to its ranks (executions.h). */
+static void join_ranks(hu_input_kind *kinds, size_t n)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++)
+        any |= kinds[i] == HU_INPUT_RANK;
+    for (size_t i = 0; any && i < n; i++)
+        if (kinds[i] == HU_INPUT_EXECUTION)
+            kinds[i] = HU_INPUT_RANK;
+}
+
 int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
                    hu_error *err)
 {
@@ -83,6 +97,7 @@ int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_te
     if (!w.kinds)
         return hu_fail_memory(err);
     hu_thread_each(inputs->n, hu_thread_count(), look, &w);
+    join_ranks(w.kinds, inputs->n);
     for (hu_input_kind k = 0; k < HU_INPUT_KINDS; k++) {
         out->of[k].at = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->of[k].at);
         if (!out->of[k].at)

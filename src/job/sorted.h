@@ -9,17 +9,18 @@
 #include "job/inputs.h"
 
 typedef enum {
-    HU_INPUT_RANK,     /* a trace, a memory snapshot, or what its reader will refuse */
-    HU_INPUT_COUNTERS, /* of Nsight Compute */
-    HU_INPUT_DUMP,     /* of PyTorch's Flight Recorder */
-    HU_INPUT_RAS,      /* an answer of NCCL's RAS subsystem */
-    HU_INPUT_LOG,      /* what a training program or NCCL printed */
-    HU_INPUT_SUMS,     /* tables of nsys stats */
-    HU_INPUT_NODE,     /* what a monitor sampled */
+    HU_INPUT_RANK,      /* a trace, a memory snapshot, or what its reader will refuse */
+    HU_INPUT_COUNTERS,  /* of Nsight Compute */
+    HU_INPUT_DUMP,      /* of PyTorch's Flight Recorder */
+    HU_INPUT_RAS,       /* an answer of NCCL's RAS subsystem */
+    HU_INPUT_LOG,       /* what a training program or NCCL printed */
+    HU_INPUT_SUMS,      /* tables of nsys stats */
+    HU_INPUT_NODE,      /* what a monitor sampled */
+    HU_INPUT_EXECUTION, /* of PyTorch or Chakra, without a trace that it could be joined to */
     HU_INPUT_KINDS,
 } hu_input_kind;
 
-/* Each in the order in which they were named; what could not be found is in of[HU_INPUT_RANK].unread. */
+/* Each in the order in which they were named, execution traces among the traces if there are any; what could not be found is in of[HU_INPUT_RANK].unread. */
 typedef struct {
     hu_inputs      of[HU_INPUT_KINDS];
     const regex_t *pattern; /* that finds steps in logs (ingest/step_log.h); NULL: known forms */

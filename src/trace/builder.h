@@ -167,6 +167,17 @@ bool hu_builder_has_process(const hu_builder *b, hu_str prefix);
 /* How many tracks of a type there are. */
 size_t hu_builder_track_count(const hu_builder *b, hu_track_type type);
 
+/* What another recording of the same operators says of one, by its external id: JSON lists as in hu_op_detail, "" not known.
+   False: that one does not have it, or under another name. */
+typedef bool hu_builder_inputs_of(void *context, uint32_t external, hu_str name, hu_str *dims, hu_str *types);
+
+/* Asks about every operator with an external id; those without dims get what is said.  Returns how many were had; *filled:
+   that got something. */
+size_t hu_builder_fill_inputs(hu_builder *b, hu_builder_inputs_of *ask, void *context, size_t *filled);
+
+/* Is there a thread of that process? */
+bool hu_builder_has_pid(const hu_builder *b, int64_t pid);
+
 /* The importer knows of a slice that it is a step. */
 void hu_builder_mark_step(hu_builder *b);
 

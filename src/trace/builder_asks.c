@@ -73,6 +73,15 @@ void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT])
         counts[b->trace->kind[i]]++;
 }
 
+bool hu_builder_has_pid(const hu_builder *b, int64_t pid)
+{
+    for (size_t i = 0; i < b->trace->tracks.n; i++)
+        if (b->trace->tracks.at[i].type == HU_TRACK_HOST && !b->trace->tracks.at[i].pid_is_text &&
+            b->trace->tracks.at[i].pid == pid)
+            return true;
+    return false;
+}
+
 bool hu_builder_has_process(const hu_builder *b, hu_str prefix)
 {
     for (size_t i = 0; i < b->process_names.n; i++)

@@ -41,6 +41,31 @@ uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row)
     SHARE(b, HU_SEEN_OPS, &b->trace->ops, row);
 }
 
+size_t hu_builder_fill_inputs(hu_builder *b, hu_builder_inputs_of *ask, void *context, size_t *filled)
+{
+    const hu_op_detail nothing = {.sequence = -1};
+    hu_trace          *t = b->trace;
+    size_t             had = 0;
+
+    *filled = 0;
+    for (size_t i = 0; i < t->n && !hu_builder_failed(b); i++) {
+        const bool   is_op = t->kind[i] == HU_KIND_CPU_OP && t->external[i] && t->external[i] < HU_FIRST_WIDE_ID;
+        hu_op_detail row = is_op && t->detail[i] != HU_NONE ? t->ops.at[t->detail[i]] : nothing;
+        hu_str       dims, types;
+
+        if (!is_op || !ask(context, t->external[i], hu_builder_text(b, t->name[i]), &dims, &types))
+            continue;
+        had++;
+        if (row.dims || dims.n == 0)
+            continue;
+        row.dims = hu_builder_intern(b, dims);
+        row.types = types.n ? hu_builder_intern(b, types) : 0;
+        t->detail[i] = hu_builder_op_detail(b, &row);
+        ++*filled;
+    }
+    return had;
+}
+
 uint32_t hu_builder_kernel_detail(hu_builder *b, const hu_kernel_detail *row)
 {
     SHARE(b, HU_SEEN_KERNELS, &b->trace->kernels, row);

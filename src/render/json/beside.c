@@ -198,6 +198,24 @@ static void write_doubts(hu_json_out *j, const hu_beside *b)
     hu_json_close(j, ']');
 }
 
+static void write_executions(hu_json_out *j, const hu_job *job)
+{
+    hu_json_open(j, "execution_traces", '[');
+    for (size_t i = 0; i < job->n_executions; i++) {
+        const hu_execution_fit *fit = &job->executions[i];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", fit->file);
+        hu_json_str(j, "trace", fit->trace);
+        hu_json_int(j, "operators", (int64_t)fit->operators);
+        hu_json_int(j, "alike", (int64_t)fit->alike);
+        hu_json_int(j, "distance", fit->distance);
+        hu_json_int(j, "filled", (int64_t)fit->filled);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
 int hu_json_write_hang(const hu_report *r, const hu_unread_list *unread, hu_out *out, hu_error *err)
 {
     hu_json_out j = {.out = out, .is_empty = true};
@@ -226,6 +244,7 @@ int hu_json_beside(hu_json_out *j, const hu_report *r, hu_error *err)
     if ((rc = write_flight(j, r, err)) < 0 || (rc = write_ras(j, r, err)) < 0 || (rc = write_counters(j, r, err)) < 0 ||
         (rc = write_snapshots(j, r, err)) < 0 || (rc = write_logs(j, r, err)) < 0 || (rc = write_sums(j, r, err)) < 0)
         return rc;
+    write_executions(j, r->job);
     write_left(j, r->beside);
     write_doubts(j, r->beside);
     return 0;

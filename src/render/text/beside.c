@@ -66,9 +66,26 @@ void hu_text_hang(hu_text_page *p)
     }
 }
 
+/* Execution traces of these ranks. */
+static void write_executions(hu_text_page *p)
+{
+    const hu_job *job = p->r->job;
+
+    for (size_t i = 0; i < job->n_executions; i++) {
+        char fit[MOST_SAID], line[MOST_SAID + HU_UNREAD_TEXT];
+
+        if (!hu_execution_fit_say(&job->executions[i], fit, sizeof fit))
+            continue;
+        snprintf(line, sizeof line, "execution trace %.*s: %s", HU_FMT(hu_str_base_name(job->executions[i].file)), fit);
+        hu_text_hanging(p, line, 2);
+    }
+}
+
 void hu_text_doubts(hu_text_page *p)
 {
     const hu_unread_list *doubts = p->r->beside ? &p->r->beside->doubts : NULL;
+
+    write_executions(p);
 
     for (size_t i = 0; doubts && i < doubts->n; i++) {
         char line[HU_UNREAD_TEXT];

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf_samples.h - samples of Linux's perf as the model has them, whichever of its forms they were read from.
+ */
+#ifndef HU_INGEST_PERF_SAMPLES_H
+#define HU_INGEST_PERF_SAMPLES_H
+
+#include "base/map.h"
+#include "trace/builder.h"
+
+enum { PERF_MOST_FRAMES = 1024 };
+
+/* A sample as it is collected: frames from the innermost on, of the program alone. */
+typedef struct {
+    int64_t  pid, tid, time_ns;
+    bool     is_kernel; /* it was in the kernel, which the innermost frame called */
+    size_t   n;
+    uint32_t function[PERF_MOST_FRAMES], module[PERF_MOST_FRAMES]; /* string ids */
+} perf_sample;
+
+typedef struct {
+    int64_t  first_ns, last_ns, pid, tid;
+    uint32_t track;
+} perf_life;
+
+/* What is left out, and said. */
+typedef struct {
+    hu_builder *b;
+    hu_arena   *arena;
+    hu_map      life_of; /* track -> place in lives */
+    HU_VEC(perf_life) lives;
+    int64_t idle, events, lost; /* of the idle task; of events that are no samples of the CPU; that perf lost */
+    hu_str  event;              /* the first of those events */
+} perf_samples;
+
+/* False: no memory. */
+bool perf_samples_init(perf_samples *s, hu_builder *b, hu_arena *arena);
+
+/* Where an address is that has no name: "[libc.so.6]+0x1234". */
+uint32_t perf_samples_place(perf_samples *s, hu_str module, uint64_t offset);
+
+/* Adds a sample; one of the idle task is counted and left out. */
+void perf_samples_add(perf_samples *s, const perf_sample *sample);
+
+/* An event of perf's by its name: a tracepoint says that something happened, and nothing of where time goes. */
+bool perf_samples_is_tracepoint(hu_str event);
+
+/* Counts a record of such an event. */
+void perf_samples_pass(perf_samples *s, hu_str event);
+
+/* At the end: threads live from their first sample to their last, and what was left out is said. */
+void perf_samples_end(perf_samples *s, int64_t sample_ns);
+
+#endif

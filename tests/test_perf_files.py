@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of Linux's perf: perf.data and what `perf script` prints of it, against the real perf and against files made byte by byte."""
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.program import SHARED, run, skip_loudly
+
+DATA = SHARED / "traces/perf/perf-data-converter/single-event-single-process.perf.data"
+BRANCHES = SHARED / "traces/perf/dynolog-intelpt/perf_script_output__stress_ushort.txt"
+
+SCRIPT = """\
+# ========
+# hostname : node7
+# ========
+#
+python 812/812 [003]  5717.000001:    1000000 cpu-clock:u:\x20
+\t    7f1c2b3d0 at::native::add_stub(int, float)+0x1d (/usr/lib/libtorch_cpu.so)
+\t     55d0a2f1 main+0x40 (/usr/bin/python3.11)
+
+pt autograd 0   812/814 [001]  5717.001001:    1000000 cpu-clock:u:\x20
+\tffffffff811f2fa7 exc_page_fault+0xd7 ([kernel.kallsyms])
+\t     55d0a300 [unknown] (/usr/bin/python3.11)
+\t     55d0a2f1 main+0x40 (/usr/bin/python3.11)
+
+python 812/812 [003]  5717.002001:    1000000 cpu-clock:u:           7f0010 memcpy@plt+0x4 (/usr/lib/libc.so.6)
+swapper     0/0     [000]  5717.002001:    1000000 cpu-clock:  ffffffff8107f92d native_safe_halt+0xd ([kernel.kallsyms])
+python 812/812 [003]  5717.002101:          1 sched:sched_switch: prev_comm=python prev_pid=812
+"""
+
+
+def told(path: Path) -> dict[str, Any]:
+    status, out, err = run("report", path, "--json", "-q")
+    assert status == 0, err
+    return json.loads(out)["ranks"][0]
+
+
+def hot(path: Path) -> dict[str, int]:
+    """Samples by module of the innermost function."""
+    found: Counter[str] = Counter()
+    for row in told(path)["cpu_samples"]["functions"]:
+        found[row["module"]] += row["self_samples"]
+    return dict(found)
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+class Script(Case):
+    def test_samples(self) -> None:
+        """Commands with blanks, functions with brackets, a chain through the kernel, one frame behind the event; the idle task and a tracepoint are left out."""
+        path = self.write("out.txt", SCRIPT)
+        functions = {r["name"]: r["self_samples"] for r in told(path)["cpu_samples"]["functions"] if r["self_samples"]}
+        self.assertEqual(functions, {"at::native::add_stub(int, float)": 1, "[kernel]": 1, "memcpy@plt": 1})
+        total = {r["name"]: r["total_samples"] for r in told(path)["cpu_samples"]["functions"]}
+        self.assertEqual((total["main"], total["python3.11 (no symbols)"]), (2, 1))
+        health = told(path)["quality"]
+        self.assertEqual(health["events"], 3)
+        self.assertIn("1 samples of the idle task", health["profiler_warned"])
+        self.assertIn("sched:sched_switch", health["profiler_warned"])
+        out = run("info", path)[1].decode()
+        self.assertIn("node7", out)
+        self.assertIn("perf script", out)
+
+    def test_two_events(self) -> None:
+        """Each samples the same time: the first counts."""
+        more = SCRIPT + "python 812/812 [003]  5717.003001:    2000000 cycles:u:           7f0010 memcpy@plt+0x4 (/usr/lib/libc.so.6)\n"
+        self.assertEqual(hot(self.write("two.txt", more)), hot(self.write("out.txt", SCRIPT)))
+        self.assertIn("the first of sched:sched_switch", told(self.folder / "two.txt")["quality"]["profiler_warned"])
+        self.assertIn("2 records of events", told(self.folder / "two.txt")["quality"]["profiler_warned"])
+
+    def test_threads(self) -> None:
+        status, out, err = run("query", self.write("out.txt", SCRIPT), "select t.pid, c.tid, count(*) as n from cpu_sample c join track t on t.id = c.track group by 1, 2 order by 2", "--csv")
+        self.assertEqual((status, out.decode().split()[1:]), (0, ["812,812,2", "812,814,1"]), err)
+
+    def test_cut(self) -> None:
+        """A sample that the cut takes frames from is no sample."""
+        text = SCRIPT[: SCRIPT.index("main+0x40 (/usr/bin/python3.11)\n\npython 812")]
+        self.assertEqual(sum(hot(self.write("cut.txt", text)).values()), 1)
+        self.assertEqual(run("report", self.folder / "cut.txt", "--strict", "-q")[0], 4)
+
+    def test_what_is_no_sample(self) -> None:
+        """Branches and tracepoints alone are named, with the way to samples."""
+        branch = "  stress 15/15 [043] 25717.334360551:   call     _IO_iter_end   7fb22e726fdb __libc_fork+0x17b (/usr/lib64/libc-2.17.so)\n"
+        status, _, err = run("report", self.write("pt.txt", branch * 3), "-q")
+        self.assertEqual(status, 3)
+        self.assertIn("--itrace=i100us", err)
+        only = "".join(line + "\n" for line in SCRIPT.splitlines() if "sched:" in line)
+        status, _, err = run("report", self.write("sched.txt", only), "-q")
+        self.assertEqual(status, 3)
+        self.assertIn("perf record -g -e cpu-clock", err)
+
+    def test_logs_are_no_scripts(self) -> None:
+        for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n"):
+            status, _, err = run("info", self.write("a.txt", text), "-q")
+            self.assertEqual(status, 3, text)
+            self.assertNotIn("perf script", err.replace("samples that `perf script` printed", ""))
+
+    def test_real_branches(self) -> None:
+        if not BRANCHES.exists():
+            skip_loudly("no Intel PT text in shared/traces")
+        else:
+            status, _, err = run("report", BRANCHES, "-q")
+            self.assertEqual(status, 3)
+            self.assertIn("branches of Intel PT", err)
+
+
+SAMPLE_TYPE = 1 | 2 | 4 | 32 | 256  # IP, TID, TIME, CALLCHAIN, PERIOD
+
+
+def record(kind: int, body: bytes, misc: int = 2) -> bytes:
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def stamp(pid: int, tid: int, time: int) -> bytes:
+    """What sample_id_all lays behind records that are no samples."""
+    return struct.pack("<iiQ", pid, tid, time)
+
+
+def text(name: bytes) -> bytes:
+    return name + bytes(8 - len(name) % 8)
+
+
+def mapped(pid: int, start: int, size: int, name: bytes, time: int, offset: int = 0) -> bytes:
+    return record(10, struct.pack("<iiQQQIIQQII", pid, pid, start, size, offset, 8, 1, 99, 0, 5, 2) + text(name) + stamp(pid, pid, time))
+
+
+def command(pid: int, tid: int, name: bytes, time: int, executes: bool = False) -> bytes:
+    return record(3, struct.pack("<ii", pid, tid) + text(name) + stamp(pid, tid, time), 0x2000 if executes else 0)
+
+
+def forked(pid: int, parent: int, time: int) -> bytes:
+    return record(7, struct.pack("<iiiiQ", pid, parent, pid, parent, time) + stamp(pid, pid, time))
+
+
+def sampled(pid: int, tid: int, time: int, chain: list[int], misc: int = 2) -> bytes:
+    inner = next((a for a in chain if a < 2**64 - 4095), 0)
+    return record(9, struct.pack("<QiiQQQ", inner, pid, tid, time, 1000000, len(chain)) + struct.pack(f"<{len(chain)}Q", *chain), misc)
+
+
+USER, KERNEL = 2**64 - 512, 2**64 - 128
+
+
+def perf_data(records: bytes, freq: int = 1000, sample_type: int = SAMPLE_TYPE) -> bytes:
+    """One event, cpu-clock by frequency, with sample_id_all."""
+    attribute = struct.pack("<IIQQQQQ", 1, 64, 0, freq, sample_type, 0, 1 << 10 | 1 << 18) + bytes(16)
+    entry = attribute + struct.pack("<QQ", 0, 0)
+    head = b"PERFILE2" + struct.pack("<QQ", 104, len(entry)) + struct.pack("<QQQQQQ", 104, len(entry), 104 + len(entry), len(records), 0, 0) + bytes(32)
+    assert len(head) == 104
+    return head + entry + records
+
+
+MADE = b"".join([
+    sampled(5, 5, 3000, [USER, 0x5010, 0x4020]),      # before its mapping in the file, after it in time
+    command(5, 5, b"trainer", 1000), mapped(5, 0x4000, 0x1000, b"/opt/trainer", 1100), mapped(5, 0x5000, 0x1000, b"/opt/libold.so", 1200, 0x100),
+    forked(6, 5, 3100), sampled(6, 6, 3200, [USER, 0x4030]),                   # the child has its parent's mappings
+    command(6, 6, b"other", 3300, True), sampled(6, 6, 3400, [USER, 0x4030]),  # until it executes another program
+    mapped(5, 0x5000, 0x800, b"/opt/libnew.so", 3500), sampled(5, 7, 3600, [USER, 0x5010]), sampled(5, 7, 3700, [USER, 0x5810]),
+    sampled(5, 5, 3800, [KERNEL, 2**64 - 9000, USER, 0x4020], 1), sampled(0, 0, 3900, [KERNEL, 2**64 - 9000], 1),
+    record(2, struct.pack("<QQ", 1, 17) + stamp(5, 5, 4000)), record(4, bytes(24) + stamp(5, 5, 4100)), record(70, bytes(8))])
+
+
+class Made(Case):
+    def test_samples(self) -> None:
+        """By time and not by place; mappings by process, newer ones over older ones; the kernel; what was lost."""
+        path = self.write("perf.data", perf_data(MADE))
+        status, out, err = run("query", path, "select tid, is_kernel, stack from cpu_sample order by time_ns", "--csv")
+        self.assertEqual(status, 0, err)
+        self.assertEqual(out.decode().splitlines()[1:], [
+            "5,0,[trainer]+0x20;[libold.so]+0x110", "6,0,[trainer]+0x30", "6,0,[[unknown]]+0x4030", "7,0,[libnew.so]+0x10",
+            "7,0,[libold.so]+0x910", "5,1,[trainer]+0x20;[kernel]"])
+        rank = told(path)
+        self.assertEqual(rank["cpu_samples"]["sample_ns"], 1_000_000)
+        self.assertEqual(rank["quality"]["lost_records"], 17)
+        self.assertIn("1 samples of the idle task", rank["quality"]["profiler_warned"])
+
+    def test_two_events(self) -> None:
+        """Samples say by their identifier which event they are of: the first that samples time counts."""
+        kind = SAMPLE_TYPE | 1 << 16
+        ids, entries, records = [21, 22, 23], b"", b""
+        at = 104 + 3 * 80
+        for i, (of_type, config) in enumerate(((2, 314), (1, 0), (0, 0))):  # a tracepoint, cpu-clock, cycles
+            entries += struct.pack("<IIQQQQQ", of_type, 64, config, 1000, kind, 0, 1 << 10 | 1 << 18) + bytes(16) + struct.pack("<QQ", at + 8 * i, 8)
+        for number, n in zip(ids, (2, 5, 3)):
+            for k in range(n):
+                records += record(9, struct.pack("<QQiiQQQ", number, 0x4000, 5, 5, 1000 + k, 1, 0))
+        data = at + 24
+        head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 80, 104, 240, data, len(records), 0, 0) + bytes(32)
+        rank = told(self.write("perf.data", head + entries + struct.pack("<3Q", *ids) + records))
+        self.assertEqual(rank["cpu_samples"]["samples"], 5)
+        self.assertIn("5 records of events", rank["quality"]["profiler_warned"])
+
+    def test_cut(self) -> None:
+        whole = perf_data(MADE)
+        for end in (len(whole) - 4, len(whole) - 100, 104 + 88 + 80):
+            path = self.write("cut.data", whole[:end])
+            self.assertEqual(run("report", path, "--strict", "-q")[0], 4, end)
+        for end in (8, 60, 150):
+            self.assertEqual(run("report", self.write("head.data", whole[:end]), "-q")[0], 3, end)
+
+    def test_killed(self) -> None:
+        """perf that was killed leaves a length of 0."""
+        whole = bytearray(perf_data(MADE))
+        whole[48:56] = bytes(8)
+        self.assertEqual(hot(self.write("perf.data", bytes(whole))), hot(self.write("whole.data", perf_data(MADE))))
+
+    def test_refused(self) -> None:
+        packed = perf_data(record(81, bytes(32)))
+        status, _, err = run("report", self.write("z.data", packed), "-q")
+        self.assertEqual(status, 3)
+        self.assertIn("perf script -i FILE > out.txt", err)
+        self.assertEqual(run("report", self.write("none.data", perf_data(b"")), "-q")[0], 3)
+
+
+class Real(Case):
+    def test_google(self) -> None:
+        """By the layout alone, in Python: samples by where they were."""
+        if not DATA.exists():
+            self.skipTest("no perf.data in shared/traces")
+        data = DATA.read_bytes()
+        at, size = struct.unpack_from("<QQ", data, 40)
+        end, kernel, user = at + size, 0, 0
+        while at < end:
+            kind, misc, length = struct.unpack_from("<IHH", data, at)
+            if kind == 9:
+                kernel += misc & 7 == 1
+                user += misc & 7 != 1
+            at += length
+        rank = told(DATA)
+        self.assertEqual((rank["cpu_samples"]["samples"], rank["cpu_samples"]["kernel_samples"]), (kernel + user, kernel))
+        self.assertEqual(rank["cpu_samples"]["sample_ns"], 250_000)
+
+    def test_against_perf(self) -> None:
+        """perf's own reading of the same file: samples by module of the innermost frame; and its text, read by us."""
+        if not DATA.exists() or not shutil.which("perf"):
+            skip_loudly("no perf, or no perf.data in shared/traces: not compared")
+            return
+        ran = subprocess.run(["perf", "script", "-i", DATA, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"], capture_output=True, check=False)
+        if ran.returncode:
+            skip_loudly(f"perf script fails here: {ran.stderr.decode()[:200]}")
+            return
+        modules: Counter[str] = Counter()
+        for line in ran.stdout.decode().splitlines():
+            module = re.search(r" \(([^()]*)\)$", line)
+            if module:
+                name = module[1].rsplit("/", 1)[-1]
+                modules["[kernel]" if name.startswith("[kernel") else name] += 1
+        self.assertGreater(sum(modules.values()), 1000)
+        self.assertEqual(hot(DATA), modules)
+        self.assertEqual(hot(self.write("out.txt", ran.stdout)), modules)
+
+    def test_recorded_here(self) -> None:
+        """A program that perf samples now, with chains: the file and its text tell the same."""
+        path = self.folder / "perf.data"
+        if not shutil.which("perf") or subprocess.run(
+                ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "-g", "-o", path, "--", sys.executable, "-c", "sum(i * i for i in range(2000000))"],
+                capture_output=True, check=False).returncode or not path.exists():
+            skip_loudly("perf cannot record here")
+            return
+        pipe = self.folder / "pipe.data"
+        with pipe.open("wb") as out:
+            subprocess.run(["perf", "inject", "-i", path, "-o", "-"], stdout=out, stderr=subprocess.DEVNULL, check=False)
+        if pipe.stat().st_size:
+            self.assertEqual(hot(pipe), hot(path))
+        script = subprocess.run(["perf", "script", "-i", path, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"], capture_output=True, check=True)
+        self.assertEqual(hot(path), hot(self.write("out.txt", script.stdout)))
+
+
+if __name__ == "__main__":
+    unittest.main()
