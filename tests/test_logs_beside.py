@@ -215,6 +215,13 @@ class Samples(Case):
         self.trace.unlink()
         self.assertEqual(self.asked(self.folder)["ranks"][0]["gpus"], named["ranks"][0]["gpus"])
 
+    def test_one_gpu_of_several_ranks(self) -> None:
+        """A log with one GPU may be another rank's, unless log and trace name one node."""
+        samples = self.put("a.jsonl", lines(rows(1)))
+        for made, ours in ((long_trace(), True), (long_trace(rank=0), False), (long_trace(rank=0, host="n1"), True)):
+            (gpu,) = self.asked(self.put("t.json", made), samples)["ranks"][0]["gpus"]["gpus"]
+            self.assertEqual(gpu["is_ours"], ours)
+
     def test_of_its_rank_without_a_host(self) -> None:
         """A log of two nodes that says whose GPU is which: the trace need not name its node."""
         both = lines(rows(1, ranks=True)) + lines([(t, [(k, l | {"gpu": "0", "uuid": "GPU-other", **({"rank": "5"} if "rank" in l else {})}, v) for k, l, v in row])

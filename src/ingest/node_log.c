@@ -560,6 +560,14 @@ static bool is_of_node(const fitting *f, const hu_node_gpu *gpu)
     return f->host.n == 0 || hu_node_is_same_host(gpu->host, f->host);
 }
 
+/* Of a job of several ranks the only GPU of a log may be that of another: unless it is of the trace's own node. */
+static bool may_be_own(const fitting *f, uint32_t only)
+{
+    const hu_trace_info *info = hu_builder_info(f->b);
+
+    return info->world_size <= 1 || (info->host.n && hu_node_is_same_host(f->log->gpus.at[only].host, info->host));
+}
+
 /* The one GPU that this rank worked on; HU_NONE: that is not known. */
 static uint32_t own_gpu(const fitting *f)
 {
@@ -576,7 +584,7 @@ static uint32_t own_gpu(const fitting *f)
             by_rank = (uint32_t)i;
         }
     }
-    return n_rank == 1 ? by_rank : n == 1 ? only : HU_NONE;
+    return n_rank == 1 ? by_rank : n == 1 && may_be_own(f, only) ? only : HU_NONE;
 }
 
 /* How long a value says something. */
