@@ -248,7 +248,8 @@ class Ranks(Case):
         self.assertIn("rank 5 is the slowest in 90 % of the lines", self.ids(told)["ranks_differ"]["words"])
 
     def test_lines_of_others_between(self) -> None:
-        told = self.of("".join(megatron(i, 1000) + minmax(("forward-backward", 700, 890), ("optimizer", 90, 91)).replace("\n    opt", "\nnode7: > building\nnode8: loading\n    opt") for i in range(1, 30)))
+        block = minmax(("forward-backward", 700, 890), ("optimizer", 90, 91)).replace("\n    opt", "\nnode7: > building\nnode8: loading\n    opt")
+        told = self.of("".join(megatron(i, 1000) + block for i in range(1, 30)))
         self.assertEqual({p["name"]: p["count"] for p in told["parts"]}, {"forward-backward": 29, "optimizer": 29})
 
     def test_what_ends_a_block(self) -> None:
