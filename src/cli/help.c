@@ -43,7 +43,7 @@ const hu_help_line hu_help_first_steps[] = {
 
 const hu_help_line hu_help_environment[] = {
     {"HOLDUP_THREADS=N", "use N threads, as --threads does"},
-    {"HOLDUP_CPU=SET", "scan with this instruction set: scalar, neon, avx2 or avx512"},
+    {"HOLDUP_CPU=SET", "scan by scalar, neon, avx2 or avx512 instructions"},
     {"NO_COLOR=1", "print without colours, as with TERM=dumb"},
     {"COLUMNS=N", "set the width of text, also in files and pipes"},
     {NULL, NULL},
