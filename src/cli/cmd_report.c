@@ -13,6 +13,7 @@
 #include "cli/reading.h"
 #include "cli/report.h"
 #include "cli/report_flight.h"
+#include "cli/report_node.h"
 #include "cli/report_ras.h"
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
@@ -135,8 +136,8 @@ static const hu_option rows[] = {
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
     {"with", 0, HU_OPTION_SPECIAL, "FILE",
-     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, CSV of nvidia-smi, or an answer of "
-     "Prometheus; may be repeated",
+     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, output of nvidia-smi, dcgmi or amd-smi, "
+     "a scrape of an exporter, or an answer of Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
      "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
@@ -479,10 +480,7 @@ static int add_with(const options *o, hu_cli_call *call, hu_error *err)
             return err->code;
         hu_input_close(in);
         if (hu_input_kind_of(with->at[i], &o->shared.limits) != HU_INPUT_NODE)
-            return hu_fail(
-                err, HU_EFORMAT, with->at[i], 0,
-                "no log of holdup monitor --jsonl, no answer of Prometheus to a query_range of its series, and no CSV "
-                "of nvidia-smi with timestamp");
+            return hu_fail(err, HU_EFORMAT, with->at[i], 0, "%s", hu_node_log_none);
         at[n + i] = with->at[i];
     }
     memcpy(at, call->inputs.at, n * sizeof *at);
@@ -524,12 +522,8 @@ static int run(hu_cli_call *call)
         return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted.of[HU_INPUT_RAS].n + sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
         return hu_report_hang(&o->shared, &sorted, option_of_traces(o), call->arena);
-    if (sorted.of[HU_INPUT_NODE].n == call->inputs.n) {
-        hu_fail(&err, HU_EFORMAT, call->inputs.at[0], 0,
-                "these are samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
-                "holdup report TRACE --with FILE");
-        return hu_command_fail(&err);
-    }
+    if (sorted.of[HU_INPUT_NODE].n == call->inputs.n)
+        return hu_report_node(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted.of[HU_INPUT_RANK].n == 0) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "without a trace these files have nothing in common; give the trace too, or report them one by one");

@@ -5,6 +5,10 @@
 
 #define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
 
+#define SMI                                                           \
+    "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
+    "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
+
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
 static const struct {
@@ -18,7 +22,8 @@ static const struct {
     {{"brain.Event:", 12},
      "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
      "writes next to it"},
-    {{"DCGM_FI_", 8}, "metrics of dcgm-exporter, samples of whole GPUs " NO_TRACE},
+    {{"DCGM_FI_", 8},
+     "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which `holdup report FILE` reads"},
     {{"# nThread ", 10},
      "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
      "those in a job"},
@@ -29,12 +34,12 @@ static const struct {
     {{"elapsed time per iteration", 26},
      "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
     {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"<nvidia_smi_log>", 16}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"==NVSMI LOG==", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"| NVIDIA-SMI ", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"$ nvidia-smi", 12}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"utilization.gpu", 15}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"power.draw", 10}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"<nvidia_smi_log>", 16}, SMI},
+    {{"==NVSMI LOG==", 13}, SMI},
+    {{"| NVIDIA-SMI ", 13}, SMI},
+    {{"$ nvidia-smi", 12}, SMI},
+    {{"utilization.gpu", 15}, SMI},
+    {{"power.draw", 10}, SMI},
     {{"DeepSpeed Flops Profiler", 24}, "text of DeepSpeed's flops profiler: counted operations " NO_TRACE},
     {{"\"KernelName\"", 12},
      "CSV of rocprof without the times of kernels; record with `rocprofv3 --sys-trace -- COMMAND`, and pass *_results.db"},
@@ -50,7 +55,7 @@ const char *hu_stranger_impostor_words(hu_str head)
 {
     if (hu_node_log_probe(head))
         return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
-               "`holdup report TRACE --with FILE`";
+               "`holdup report TRACE --with FILE`; alone, `holdup report FILE` tells what they say";
     return NULL;
 }
 
