@@ -556,7 +556,8 @@ const hu_command hu_command_report = {
              "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
              "answer (docs/one-run.md).  A log of a training run tells how long its steps take, and\n"
-             "what it cannot tell (docs/formats/step-log.md).",
+             "what it cannot tell (docs/formats/step-log.md); samples of a monitor (nvidia-smi,\n"
+             "dcgm-exporter and others) what held the GPUs up (docs/formats/node-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
@@ -564,6 +565,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
+                "  holdup report smi.csv\n"
                 "  holdup report trace.json.gz profile.ncu-rep memory.pickle\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",

@@ -76,7 +76,8 @@ bool hu_amd_name_is_place(size_t name)
 
 bool hu_amd_name_is_quantity(size_t name)
 {
-    return known[name].is == QUANTITY;
+    return known[name].is == QUANTITY && !hu_str_equal(hu_str_of(known[name].name), HU_STR("edge")) &&
+           !hu_str_equal(hu_str_of(known[name].name), HU_STR("hotspot"));
 }
 
 /* "card3" is 3. */

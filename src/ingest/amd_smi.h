@@ -10,7 +10,7 @@ enum { HU_AMD_NAMES = 48 }; /* and more than there are: not found */
 /* The number of a name, as CSV writes it: amd-smi's "gfx_0_clk", rocm-smi's "GPU use (%)". */
 size_t hu_amd_name_find(hu_str name);
 bool   hu_amd_name_is_place(size_t name);    /* tells GPUs apart */
-bool   hu_amd_name_is_quantity(size_t name); /* is measured */
+bool   hu_amd_name_is_quantity(size_t name); /* is measured, and its name is no word of others */
 void   hu_amd_name_take(hu_node_row *row, size_t name, hu_str value);
 
 /* Is this JSON of `rocm-smi --json` or `amd-smi metric --json`? */

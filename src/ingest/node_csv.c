@@ -118,7 +118,8 @@ bool hu_node_csv_heading(hu_node_csv *csv, hu_str line)
     hu_str      field;
     bool        has_place = false, has_quantity = false;
 
-    if (line.n == 0 || !memchr(line.p, ',', line.n))
+    if (line.n == 0 || (line.p[0] >= '0' && line.p[0] <= '9') ||
+        !memchr(line.p, ',', line.n)) /* a sample begins with digits */
         return false;
     for (; out.n < HU_NODE_CSV_COLUMNS && next_field(line, &at, &field); out.n++) {
         const uint16_t column = out.columns[out.n] = find_column(field);
