@@ -6,8 +6,6 @@
  */
 #include "ingest/node_series.h"
 
-#include <math.h>
-
 #include "base/number.h"
 #include "ingest/node_zones.h"
 
@@ -268,6 +266,8 @@ void hu_series_take(hu_series *s, uint32_t gpu, hu_str name, const hu_series_lab
 {
     size_t i = 0;
 
+    if (!hu_node_is_value(value))
+        return;
     while (i < HU_COUNT(series) && !hu_str_equal(name, hu_str_of(series[i].name)))
         i++;
     if (i == HU_COUNT(series)) {
@@ -279,7 +279,7 @@ void hu_series_take(hu_series *s, uint32_t gpu, hu_str name, const hu_series_lab
         hu_node_put_sample(s->sink, gpu, (hu_gpu_quantity)series[i].which, ns, value * series[i].factor);
         break;
     case FACT:
-        if (isfinite(value) && value > 0)
+        if (value > 0)
             s->sink->log->gpus.at[gpu].facts[series[i].which] = value * series[i].factor;
         break;
     case COUNT:

@@ -78,14 +78,14 @@ static bool has_room(hu_node_sink *s)
 
 void hu_node_put_sample(hu_node_sink *s, uint32_t gpu, hu_gpu_quantity quantity, int64_t ns, double value)
 {
-    if (isfinite(value) && has_room(s) &&
+    if (hu_node_is_value(value) && has_room(s) &&
         !hu_vec_push(s->log->arena, &s->log->samples, ((hu_node_sample){ns, value, gpu, quantity})))
         s->has_memory = false;
 }
 
 void hu_node_put_count(hu_node_sink *s, uint32_t gpu, hu_node_count_kind kind, int64_t ns, double value)
 {
-    if (isfinite(value) && value >= 0 && has_room(s) &&
+    if (hu_node_is_value(value) && value >= 0 && has_room(s) &&
         !hu_vec_push(s->log->arena, &s->log->counts, ((hu_node_count){ns, value, gpu, kind})))
         s->has_memory = false;
 }
@@ -130,7 +130,7 @@ bool hu_node_put_row(hu_node_sink *s, const hu_node_row *row)
         ns = at->moment = s->moment;
     }
     for (size_t i = 0; i < HU_COUNT(row->facts); i++)
-        if (isfinite(row->facts[i]) && row->facts[i] > 0)
+        if (hu_node_is_value(row->facts[i]) && row->facts[i] > 0)
             at->facts[i] = row->facts[i];
     for (size_t i = 0; i < HU_COUNT(row->values); i++) {
         has_any |= isfinite(row->values[i]);

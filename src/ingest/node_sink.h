@@ -41,6 +41,12 @@ uint32_t hu_node_gpu_of(hu_node_sink *s, const hu_node_who *who);
 void hu_node_put_sample(hu_node_sink *s, uint32_t gpu, hu_gpu_quantity quantity, int64_t ns, double value);
 void hu_node_put_count(hu_node_sink *s, uint32_t gpu, hu_node_count_kind kind, int64_t ns, double value);
 
+/* Is it a number that anything can be measured to have?  Others would not fit into whole numbers. */
+static inline bool hu_node_is_value(double value)
+{
+    return value > -1e15 && value < 1e15;
+}
+
 /* A new look begins at samples that have no time. */
 void hu_node_next_moment(hu_node_sink *s);
 
