@@ -136,8 +136,8 @@ static const hu_option rows[] = {
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
     {"with", 0, HU_OPTION_SPECIAL, "FILE",
-     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, output of nvidia-smi, dcgmi or amd-smi, "
-     "a scrape of an exporter, or an answer of Prometheus; may be repeated",
+     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, output of nvidia-smi, dcgmi or "
+     "amd-smi, a scrape of an exporter, or an answer of Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
      "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
@@ -556,8 +556,8 @@ const hu_command hu_command_report = {
              "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
              "answer (docs/one-run.md).  A log of a training run tells how long its steps take, and\n"
-             "what it cannot tell (docs/formats/step-log.md); samples of a monitor (nvidia-smi,\n"
-             "dcgm-exporter and others) what held the GPUs up (docs/formats/node-log.md).",
+             "what it cannot tell (docs/formats/step-log.md).  Samples of a monitor, such as\n"
+             "nvidia-smi, tell what held the GPUs up (docs/formats/node-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_csv.h - CSV of `nvidia-smi --query-gpu`, `amd-smi metric` and `rocm-smi` as samples of a node (docs/formats/node-log.md). */
+ * node_csv.h - CSV of `nvidia-smi --query-gpu`, `amd-smi metric` and `rocm-smi` (docs/formats/node-log.md). */
 #ifndef HU_INGEST_NODE_CSV_H
 #define HU_INGEST_NODE_CSV_H
 

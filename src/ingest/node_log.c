@@ -19,8 +19,8 @@ enum { HEAD_BYTES = 64 << 10, LINE_BYTES = 1024 };
 enum { FEWEST_GAPS = 3, HOLD_NS = 2000000000, HOLD_PERIODS = 4 }; /* as analyze/gpu_clocks.c */
 
 const char hu_node_log_none[] =
-    "no samples of GPUs: no log of holdup monitor --jsonl, no answer of Prometheus, no scrape of an exporter, and no output of "
-    "nvidia-smi (--query-gpu as CSV, dmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
+    "no samples of GPUs: no log of holdup monitor --jsonl, no answer of Prometheus, no scrape of an exporter, and no output "
+    "of nvidia-smi (--query-gpu as CSV, dmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
 
 typedef struct {
     hu_series   series;

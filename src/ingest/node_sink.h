@@ -71,6 +71,6 @@ static inline void hu_node_add_reason(hu_node_row *row, uint32_t bit)
 }
 
 /* "74.01 W", "12 %", "16x", "0x0000000000000004": the number that a text begins with.  False: "[N/A]" and its like. */
-bool hu_node_number(hu_str text, double *out);
+bool hu_node_number(hu_str s, double *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * node_text.c - a heading says what the lines behind it are, up to the next heading.
  *
- * Whoever collects what a node says lays outputs behind one another, with their commands or lines of #### between them, and a
- * loop prints headings again: all of that is read.  A log of a job that printed nvidia-smi at its start is no such file, so
+ * Whoever collects what a node says lays outputs behind one another, with their commands or lines of #### between them, and
+ * a loop prints headings again: all of that is read.  A log of a job that printed nvidia-smi at its start is no such file:
  * a heading has to stand before anything else.
  */
 #include "ingest/node_text.h"

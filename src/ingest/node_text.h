@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_text.h - text of monitors, line by line: CSV, dmon, `nvidia-smi -q`, `topo -m` and scrapes, also several in one file. */
+ * node_text.h - text of monitors, line by line: CSV, dmon, `nvidia-smi -q`, `topo -m`, scrapes; also several in a file. */
 #ifndef HU_INGEST_NODE_TEXT_H
 #define HU_INGEST_NODE_TEXT_H
 

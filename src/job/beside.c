@@ -371,9 +371,7 @@ static void fit_node(fitting *f)
         [HU_NODE_NONE] = "was read after the traces, since several processes read them; report without mpirun",
         [HU_NODE_OWN] = "the trace holds samples of its own already, which the report shows",
         [HU_NODE_NO_CLOCK] = "the trace does not say when it was taken, so that no sample can be laid beside it",
-        [HU_NODE_NO_TIMES] =
-            "its samples have no time of day, so that they cannot be aligned; `holdup report FILE` tells what "
-            "they say alone",
+        [HU_NODE_NO_TIMES] = "has no times of day and cannot be aligned; `holdup report FILE` tells what it says alone",
         [HU_NODE_APART] = "none of its samples lies in the time of the trace",
         [HU_NODE_WHICH] = "is of several nodes, and the trace does not name its own; give the log of its node alone",
     };
