@@ -227,6 +227,7 @@ class Alone(unittest.TestCase):
         told = self.told(self.put("q.txt", "$ nvidia-smi -q -l 1\n" + texts.query()))
         self.assertEqual([f["id"] for f in told["findings"]], ["ecc", "throttled", "pcie_lanes", "link_errors", "rows_pending"])
         self.assertEqual(told["words"], "GPU 0 counts 2 uncorrected ECC errors since its driver was loaded.")
+        self.assertTrue(told["findings"][1]["words"].startswith("GPU 0 was throttled by heat (of hardware)"), "the slowdown that it causes is said beside it")
         (gpu,) = told["gpus"]
         self.assertEqual((gpu["reasons"]["by_reason"], gpu["pcie_lanes"], gpu["max_pcie_lanes"], told["seconds"]),
                          ({"hardware slowdown": 3, "hardware thermal slowdown": 3}, 8, 16, 2))

@@ -204,10 +204,13 @@ static void sum_up(hu_node_answer *out)
 
 hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
 {
+    /* the driver says a hardware slowdown beside what causes it */
+    const bool    is_caused = g->by_reason[HU_GPU_REASON_HARDWARE_THERMAL] || g->by_reason[HU_GPU_REASON_POWER_BRAKE];
     hu_gpu_reason best = HU_GPU_REASON_COUNT;
 
     for (hu_gpu_reason r = 0; r < HU_GPU_REASON_COUNT; r++)
-        if (reasons[r].lowers && g->by_reason[r] && (best == HU_GPU_REASON_COUNT || g->by_reason[r] > g->by_reason[best]))
+        if (reasons[r].lowers && g->by_reason[r] && !(is_caused && r == HU_GPU_REASON_SLOWDOWN) &&
+            (best == HU_GPU_REASON_COUNT || g->by_reason[r] > g->by_reason[best]))
             best = r;
     return g->reason_looks == 0 && g->counted_share > 0 ? g->counted_reason : best;
 }
