@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_node_log.c - what a monitor sampled: two files, with "\n====\n" between them, become one log, which is laid beside a trace
- * of a fixed time. */
+ * fuzz_node_log.c - what a monitor sampled, in any of its formats: two files, with "\n====\n" between them, become one log, which
+ * answers alone and is laid beside a trace of a fixed time. */
 #include <string.h>
 
 #include "base/limits.h"
 #include "ingest/node_log.h"
 #include "ingest/open.h"
+#include "render/node.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -27,6 +28,27 @@ static void read_one(hu_node_log *log, hu_str bytes)
     hu_input_close(in);
 }
 
+static const char *no_words(int64_t xid)
+{
+    (void)xid;
+    return NULL;
+}
+
+/* What `holdup report FILE` makes of it. */
+static void say(const hu_node_log *log)
+{
+    hu_node_answer answer;
+    hu_node_report r = {.answer = &answer, .xid_words = no_words, .scratch = log->arena, .width = 80};
+    hu_out        *out = hu_node_measure(log, log->arena, &answer) ? hu_out_open_memory(log->arena) : NULL;
+    hu_str         text;
+
+    if (!out)
+        return;
+    hu_node_text(&r, out);
+    hu_node_json(&r, out);
+    (void)hu_out_take(out, &text, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char mark[] = "\n====\n";
@@ -41,7 +63,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     read_one(&log, (hu_str){at, next ? (size_t)(next - at) : n});
     if (next)
         read_one(&log, (hu_str){next + sizeof mark - 1, n - (size_t)(next - at) - (sizeof mark - 1)});
-    in = hu_node_log_end(&log) ? hu_input_open_memory(HU_STR(trace), "trace", &how, &err) : NULL;
+    if (!hu_node_log_end(&log)) {
+        hu_arena_free(log.arena);
+        return 0;
+    }
+    say(&log);
+    in = hu_node_log_has_any(&log) ? hu_input_open_memory(HU_STR(trace), "trace", &how, &err) : NULL;
     b = in ? hu_open_input(in, &how, &err) : NULL;
     if (b) {
         hu_node_log_add(&log, 0, b);

@@ -16,6 +16,7 @@ from tests import ncu_report as ncu  # noqa: E402
 from tests import nsys_text as ns  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
 from tests import live_sender as live  # noqa: E402
+from tests import monitor_texts  # noqa: E402
 from tests.rocprof import Database as RocmDatabase, Job as RocmJob  # noqa: E402
 from tests import xplane as xp  # noqa: E402
 
@@ -508,6 +509,9 @@ def main() -> None:
              {"name": "holdup_job_info", "labels": gpu | {"rank": "0"}, "value": 1}] for k in range(3)]
     (HERE / "node_log/lines").write_text("".join(
         json.dumps({"time": 1795000000.5 + k, "source": "nvidia", "host": "n1", "metrics": row}, separators=(",", ":")) + "\n" for k, row in enumerate(rows)))
+    for name, text in monitor_texts.ALL.items():
+        (HERE / f"node_log/{name}").write_text(text)
+    (HERE / "node_log/two").write_text(monitor_texts.query() + "\n====\n" + monitor_texts.TOPOLOGY + monitor_texts.dmon())
     (HERE / "node_log/answer").write_text(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [
         {"metric": {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": "0", "UUID": "GPU-1", "Hostname": "n1"}, "values": [[1795000000 + k, str(k)] for k in range(4)]}]}}))
     (HERE / "hang/ras_json").write_text(json.dumps({"nccl_version": "2.28.3", "communicators": [

@@ -70,7 +70,7 @@ static bool skip_value(hu_json *j)
 
 hu_json hu_json_enter(hu_str value)
 {
-    hu_json j = {value.p, value.p + value.n, false};
+    hu_json j = {value.p, value.n ? value.p + value.n : value.p, false}; /* NULL: of what is not there */
 
     skip_space(&j);
     if (j.p < j.end && (*j.p == '{' || *j.p == '['))

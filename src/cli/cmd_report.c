@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/report_execution.h"
 #include "cli/report_flight.h"
+#include "cli/report_node.h"
 #include "cli/report_ras.h"
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
@@ -136,8 +137,8 @@ static const hu_option rows[] = {
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
     {"with", 0, HU_OPTION_SPECIAL, "FILE",
-     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, CSV of nvidia-smi, or an answer of "
-     "Prometheus; may be repeated",
+     "lay what a monitor sampled beside the traces: a log of `holdup monitor --jsonl`, output of nvidia-smi, dcgmi or "
+     "amd-smi, a scrape of an exporter, or an answer of Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
      "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
@@ -480,10 +481,7 @@ static int add_with(const options *o, hu_cli_call *call, hu_error *err)
             return err->code;
         hu_input_close(in);
         if (hu_input_kind_of(with->at[i], &o->shared.limits) != HU_INPUT_NODE)
-            return hu_fail(
-                err, HU_EFORMAT, with->at[i], 0,
-                "no log of holdup monitor --jsonl, no answer of Prometheus to a query_range of its series, and no CSV "
-                "of nvidia-smi with timestamp");
+            return hu_fail(err, HU_EFORMAT, with->at[i], 0, "%s", hu_node_log_none);
         at[n + i] = with->at[i];
     }
     memcpy(at, call->inputs.at, n * sizeof *at);
@@ -513,10 +511,8 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
     if (sorted->of[HU_INPUT_RAS].n + sorted->of[HU_INPUT_DUMP].n == n)
         return hu_report_hang(&o->shared, sorted, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_NODE].n == n)
-        hu_fail(&err, HU_EFORMAT, call->inputs.at[0], 0,
-                "these are samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
-                "holdup report TRACE FILE");
-    else if (sorted->of[HU_INPUT_RANK].n == 0)
+        return hu_report_node(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_RANK].n == 0)
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "without a trace these files have nothing in common; give the trace too, or report them one by one");
     return err.code ? hu_command_fail(&err) : -1;
@@ -587,7 +583,9 @@ const hu_command hu_command_report = {
              "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
              "answer (docs/one-run.md), as do logs of training runs and of NCCL, and samples of\n"
              "nvidia-smi or a monitor; of a directory all that lies in it and below.  A log alone tells\n"
-             "how long its steps take, and what it cannot tell (docs/formats/step-log.md).",
+             "how long its steps take, and what it cannot tell (docs/formats/step-log.md), output of\n"
+             "nccl-tests how fast the links are (docs/formats/nccl-tests.md), samples alone what held\n"
+             "the GPUs up (docs/formats/node-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
@@ -595,6 +593,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
+                "  holdup report smi.csv\n"
                 "  holdup report trace.json.gz profile.ncu-rep memory.pickle slurm.out smi.csv\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",

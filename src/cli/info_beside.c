@@ -95,6 +95,8 @@ static void write_node(writer *w, const hu_node_log *l)
     count(w, "gpus", "GPUs", (int64_t)l->gpus.n);
     count(w, "samples", "samples", (int64_t)(l->samples.n + l->zone_samples.n));
     text(w, "seconds", "seconds", hu_str_of(seconds));
+    if (l->topologies.n)
+        count(w, "topologies", "topologies", (int64_t)l->topologies.n);
 }
 
 static void write_log(writer *w, const hu_beside_log *l)

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_csv.h - `nvidia-smi --query-gpu=timestamp,… --format=csv -l 1` as samples of a node (docs/formats/node-log.md). */
+ * node_csv.h - CSV of `nvidia-smi --query-gpu`, `amd-smi metric` and `rocm-smi` (docs/formats/node-log.md). */
 #ifndef HU_INGEST_NODE_CSV_H
 #define HU_INGEST_NODE_CSV_H
 
-#include "ingest/node_log.h"
+#include "ingest/node_sink.h"
 
-/* Is its first line a heading with timestamp, and one with a quantity that is known? */
-bool hu_node_csv_probe(hu_str head);
+enum { HU_NODE_CSV_COLUMNS = 512 };
 
-/* Adds a file, and counts lines that are no samples.  Returns 0, HU_ENOMEM, HU_ELIMIT or HU_EIO. */
-int hu_node_csv_read(hu_node_log *log, hu_input *in, hu_error *err);
+typedef struct {
+    uint16_t columns[HU_NODE_CSV_COLUMNS]; /* what each holds; 0: nothing of interest */
+    size_t   n;
+} hu_node_csv;
+
+/* Is this a heading, with a quantity that is known, and a time or what tells GPUs apart?  False leaves `csv` as it is. */
+bool hu_node_csv_heading(hu_node_csv *csv, hu_str line);
+
+/* False: the line is no sample. */
+bool hu_node_csv_line(const hu_node_csv *csv, hu_node_sink *sink, hu_str line);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_log.c - reads lines of JSON, or one answer of Prometheus, by the names of the series. */
+ * node_log.c - which reader a file needs; reads lines of JSON and answers of Prometheus itself. */
 #include "ingest/node_log.h"
 
 #include <math.h>
@@ -9,252 +9,57 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "ingest/node_csv.h"
+#include "ingest/amd_smi.h"
+#include "ingest/node_series.h"
+#include "ingest/node_text.h"
 #include "ingest/node_zones.h"
+#include "ingest/smi_xml.h"
 
-enum { HEAD_BYTES = 64 << 10, MOST_GPUS = 4096, TEXT = 128, LINE_BYTES = 1024, MOST_XIDS = 256 };
+enum { HEAD_BYTES = 64 << 10, LINE_BYTES = 1024 };
 enum { FEWEST_GAPS = 3, HOLD_NS = 2000000000, HOLD_PERIODS = 4 }; /* as analyze/gpu_clocks.c */
 
-static const int64_t LEAST_WALL_NS = INT64_C(1000000000000000000); /* September 2001 */
-
-/* Series that hold a quantity, and what one unit of theirs is in ours (base/gpu_counters.h). */
-static const struct {
-    const char     *name;
-    hu_gpu_quantity quantity;
-    double          factor;
-} series[] = {
-    {"holdup_gpu_utilization_ratio", HU_GAUGE_BUSY, 100},
-    {"holdup_gpu_memory_busy_ratio", HU_GAUGE_MEMORY_BUSY, 100},
-    {"holdup_gpu_sm_clock_hertz", HU_GAUGE_SM_CLOCK, 1e-6},
-    {"holdup_gpu_memory_clock_hertz", HU_GAUGE_MEMORY_CLOCK, 1e-6},
-    {"holdup_gpu_power_watts", HU_GAUGE_POWER, 1},
-    {"holdup_gpu_energy_joules_total", HU_GAUGE_ENERGY, 1},
-    {"holdup_gpu_memory_used_bytes", HU_GAUGE_MEMORY, 1},
-    {"holdup_gpu_temperature_celsius", HU_GAUGE_TEMPERATURE, 1},
-    {"DCGM_FI_DEV_GPU_UTIL", HU_GAUGE_BUSY, 1},
-    {"DCGM_FI_DEV_MEM_COPY_UTIL", HU_GAUGE_MEMORY_BUSY, 1},
-    {"DCGM_FI_DEV_SM_CLOCK", HU_GAUGE_SM_CLOCK, 1},
-    {"DCGM_FI_DEV_MEM_CLOCK", HU_GAUGE_MEMORY_CLOCK, 1},
-    {"DCGM_FI_DEV_POWER_USAGE", HU_GAUGE_POWER, 1},
-    {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", HU_GAUGE_ENERGY, 1e-3},
-    {"DCGM_FI_DEV_FB_USED", HU_GAUGE_MEMORY, 1 << 20},
-    {"DCGM_FI_DEV_GPU_TEMP", HU_GAUGE_TEMPERATURE, 1},
-    {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", HU_GAUGE_REASONS, 1},
-    {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", HU_GAUGE_REASONS, 1},
-};
-
-static const struct {
-    uint32_t    bit;
-    const char *words;
-} reasons[] = {
-#define R(id, bit, lowers, words) {bit, words},
-    HU_GPU_REASONS(R)
-#undef R
-};
-
-/* Labels that matter, of either exporter. */
-typedef struct {
-    hu_str gpu, uuid, gi, host, model, bus, driver, rank, reason, xid, zone;
-} labels;
-
-/* A counter of errors, so that its rise is seen. */
-typedef struct {
-    uint32_t gpu;
-    int64_t  xid;
-    double   count;
-} xid_count;
+const char hu_node_log_none[] =
+    "no samples of GPUs: no log of holdup monitor --jsonl, no answer of Prometheus, no scrape of an exporter, and no output "
+    "of nvidia-smi (--query-gpu as CSV, dmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
 
 typedef struct {
-    hu_node_log *log;
-    hu_arena    *scratch; /* of a line, or of the whole answer */
-    const char  *file;
-    int64_t      most;
-    xid_count    xids[MOST_XIDS];
-    size_t       n_xids;
-    bool         has_memory, is_full;
+    hu_series   series;
+    hu_arena   *scratch; /* of a line, or of the whole answer */
+    const char *file;
 } reader;
 
-bool hu_node_log_probe(hu_str head)
+/* Ours, or an answer of Prometheus. */
+static bool probe_json(hu_str head)
 {
-    if (hu_node_csv_probe(head))
-        return true;
     head.n = head.n < HEAD_BYTES ? head.n : HEAD_BYTES;
     if (head.n == 0 || head.p[0] != '{')
         return false;
     if (hu_str_starts(head, HU_STR("{\"time\":")) && hu_str_has(head, HU_STR("\"source\":")) &&
         hu_str_has(head, HU_STR("\"metrics\":")))
         return true;
-    return hu_str_has(head, HU_STR("\"resultType\"")) && hu_str_has(head, HU_STR("\"matrix\"")) &&
+    return hu_str_has(head, HU_STR("\"resultType\"")) &&
+           (hu_str_has(head, HU_STR("\"matrix\"")) || hu_str_has(head, HU_STR("\"vector\""))) &&
            (hu_str_has(head, HU_STR("\"holdup_")) || hu_str_has(head, HU_STR("\"DCGM_FI_")));
 }
 
-static hu_str keep(reader *r, hu_str text)
+bool hu_node_log_probe(hu_str head)
 {
-    const hu_str kept = hu_arena_copy(r->log->arena, text);
-
-    if (!kept.p)
-        r->has_memory = false;
-    return kept.p ? kept : HU_STR("");
+    return probe_json(head) || hu_amd_smi_probe(head) || hu_smi_xml_probe(head) || hu_node_text_probe(head);
 }
 
-/* "node7:9878" is node7. */
-static hu_str without_port(hu_str host)
+static hu_series_labels read_labels(reader *r, hu_str object)
 {
-    const char *colon = host.n ? memrchr(host.p, ':', host.n) : NULL;
+    hu_series_labels out = {0};
+    hu_json          j = hu_json_enter(object);
+    hu_str           key, value;
 
-    return colon ? (hu_str){host.p, (size_t)(colon - host.p)} : host;
-}
+    while (hu_json_member(&j, &key, &value)) {
+        hu_str *label = hu_series_label(&out, key);
 
-static labels read_labels(reader *r, hu_str object)
-{
-    static const struct {
-        const char *key;
-        size_t      offset;
-    } known[] = {
-        {"gpu", offsetof(labels, gpu)},         {"uuid", offsetof(labels, uuid)},
-        {"UUID", offsetof(labels, uuid)},       {"gi", offsetof(labels, gi)},
-        {"GPU_I_ID", offsetof(labels, gi)},     {"instance", offsetof(labels, host)},
-        {"host", offsetof(labels, host)},       {"Hostname", offsetof(labels, host)},
-        {"hostname", offsetof(labels, host)},   {"model", offsetof(labels, model)},
-        {"modelName", offsetof(labels, model)}, {"pci_bus_id", offsetof(labels, bus)},
-        {"driver", offsetof(labels, driver)},   {"DCGM_FI_DRIVER_VERSION", offsetof(labels, driver)},
-        {"rank", offsetof(labels, rank)},       {"reason", offsetof(labels, reason)},
-        {"xid", offsetof(labels, xid)},         {"zone", offsetof(labels, zone)},
-    };
-    labels  out = {0};
-    hu_json j = hu_json_enter(object);
-    hu_str  key, value;
-
-    while (hu_json_member(&j, &key, &value))
-        for (size_t i = 0; i < HU_COUNT(known); i++)
-            if (hu_str_equal(key, hu_str_of(known[i].key)))
-                *(hu_str *)((char *)&out + known[i].offset) = hu_json_text(r->scratch, value);
+        if (label)
+            *label = hu_json_text(r->scratch, value);
+    }
     return out;
-}
-
-/* The GPU of these labels; it is added where it is new.  HU_NONE: they name none. */
-static uint32_t find_gpu(reader *r, const labels *l, hu_str host)
-{
-    const hu_str of = l->host.n ? without_port(l->host) : host;
-    int64_t      number = -1;
-    hu_node_gpu *at = r->log->gpus.at;
-    size_t       i;
-
-    if (l->uuid.n == 0 || l->uuid.n >= TEXT)
-        return HU_NONE;
-    for (i = 0; i < r->log->gpus.n; i++)
-        if (hu_str_equal(at[i].uuid, l->uuid))
-            return (uint32_t)i;
-    if (i == MOST_GPUS || !hu_parse_i64(l->gpu, &number) || number < 0)
-        return HU_NONE;
-    if (!hu_vec_push(r->log->arena, &r->log->gpus,
-                     ((hu_node_gpu){.uuid = keep(r, l->uuid),
-                                    .host = keep(r, of),
-                                    .name = keep(r, l->model),
-                                    .bus = keep(r, l->bus),
-                                    .driver = keep(r, l->driver),
-                                    .number = number,
-                                    .rank = -1})))
-        r->has_memory = false;
-    return r->has_memory ? (uint32_t)i : HU_NONE;
-}
-
-static void add_sample(reader *r, uint32_t gpu, hu_gpu_quantity quantity, int64_t ns, double value)
-{
-    if (!isfinite(value) || ns < LEAST_WALL_NS)
-        return;
-    if ((int64_t)r->log->samples.n >= r->most)
-        r->is_full = true;
-    else if (!hu_vec_push(r->log->arena, &r->log->samples, ((hu_node_sample){ns, value, gpu, quantity})))
-        r->has_memory = false;
-}
-
-/* A GPU's information, or whose it is: known once, whenever it was sampled. */
-static void take_facts(reader *r, hu_node_gpu *gpu, hu_str name, const labels *l, double value)
-{
-    int64_t rank;
-
-    if (hu_str_equal(name, HU_STR("holdup_gpu_info"))) {
-        gpu->name = gpu->name.n ? gpu->name : keep(r, l->model);
-        gpu->bus = gpu->bus.n ? gpu->bus : keep(r, l->bus);
-        gpu->driver = gpu->driver.n ? gpu->driver : keep(r, l->driver);
-    } else if (hu_str_equal(name, HU_STR("holdup_job_info")) && hu_parse_i64(l->rank, &rank) && rank >= 0) {
-        gpu->rank = gpu->rank < 0 || gpu->rank == rank ? (gpu->rank == HU_NODE_SEVERAL ? HU_NODE_SEVERAL : rank)
-                                                       : HU_NODE_SEVERAL;
-    } else if (hu_str_equal(name, HU_STR("holdup_gpu_power_limit_watts"))) {
-        gpu->limit_watts = value;
-    } else if (hu_str_equal(name, HU_STR("holdup_gpu_sm_clock_max_hertz"))) {
-        gpu->most_sm_mhz = value * 1e-6;
-    } else if (hu_str_equal(name, HU_STR("holdup_gpu_memory_clock_max_hertz"))) {
-        gpu->most_memory_mhz = value * 1e-6;
-    }
-}
-
-/* The first value of a counter says nothing of when its errors were. */
-static void take_xid(reader *r, uint32_t gpu, const labels *l, int64_t ns, double count)
-{
-    int64_t xid;
-    size_t  i = 0;
-
-    if (!hu_parse_i64(l->xid, &xid))
-        return;
-    while (i < r->n_xids && (r->xids[i].gpu != gpu || r->xids[i].xid != xid))
-        i++;
-    if (i == MOST_XIDS)
-        return;
-    if (i == r->n_xids)
-        r->xids[r->n_xids++] = (xid_count){gpu, xid, count};
-    if (count > r->xids[i].count)
-        add_sample(r, gpu, HU_GAUGE_XID, ns, (double)xid);
-    r->xids[i].count = count;
-}
-
-static void take_value(reader *r, uint32_t gpu, hu_str name, const labels *l, int64_t ns, double value)
-{
-    for (size_t i = 0; i < HU_COUNT(series); i++)
-        if (hu_str_equal(name, hu_str_of(series[i].name))) {
-            add_sample(r, gpu, series[i].quantity, ns, value * series[i].factor);
-            return;
-        }
-    if (hu_str_equal(name, HU_STR("holdup_gpu_clock_event_reason"))) {
-        for (size_t i = 0; i < HU_COUNT(reasons); i++)
-            if (hu_str_equal(l->reason, hu_str_of(reasons[i].words)))
-                add_sample(r, gpu, HU_GAUGE_REASONS, ns, value > 0 ? reasons[i].bit : 0);
-        return;
-    }
-    if (hu_str_equal(name, HU_STR("holdup_gpu_xid_errors_total")))
-        take_xid(r, gpu, l, ns, value);
-    else
-        take_facts(r, &r->log->gpus.at[gpu], name, l, value);
-}
-
-/* A series of the log about a GPU as a whole; HU_NONE: it is about something else. */
-static uint32_t gpu_of_series(reader *r, hu_str name, const labels *l, hu_str host)
-{
-    uint32_t gpu;
-
-    if (!hu_str_starts(name, HU_STR("holdup_gpu_")) && !hu_str_equal(name, HU_STR("holdup_job_info")) &&
-        !hu_str_starts(name, HU_STR("DCGM_FI_")))
-        return HU_NONE;
-    gpu = find_gpu(r, l, host);
-    if (gpu != HU_NONE && l->gi.n) {
-        r->log->gpus.at[gpu].is_mig = true;
-        return HU_NONE;
-    }
-    return gpu;
-}
-
-/* Of a node's processors.  False: it is no such series. */
-static bool take_zone(reader *r, hu_str name, const labels *l, hu_str host, int64_t ns, double joules)
-{
-    if (!hu_str_equal(name, HU_STR("holdup_host_energy_joules_total")))
-        return false;
-    if ((int64_t)(r->log->samples.n + r->log->zone_samples.n) >= r->most)
-        r->is_full = true;
-    else if (ns >= LEAST_WALL_NS &&
-             !hu_node_zones_take(r->log, l->host.n ? without_port(l->host) : host, l->zone, ns, joules))
-        r->has_memory = false;
-    return true;
 }
 
 /* ---- lines of our own log ---------------------------------------------------------------------------------------- */
@@ -274,22 +79,22 @@ static bool read_line(reader *r, hu_str line)
         if (hu_str_equal(key, HU_STR("metrics")))
             metrics = value;
     }
-    if (j.is_broken || !metrics.p || ns < LEAST_WALL_NS)
+    if (j.is_broken || !metrics.p || hu_node_is_moment(ns))
         return false;
     j = hu_json_enter(metrics);
     while (hu_json_element(&j, &metric)) {
-        const hu_str name = hu_json_text(r->scratch, hu_json_get(metric, HU_STR("name")));
-        const labels l = read_labels(r, hu_json_get(metric, HU_STR("labels")));
-        uint32_t     gpu;
-        double       number;
+        const hu_str           name = hu_json_text(r->scratch, hu_json_get(metric, HU_STR("name")));
+        const hu_series_labels l = read_labels(r, hu_json_get(metric, HU_STR("labels")));
+        uint32_t               gpu;
+        double                 number;
 
         if (!hu_parse_f64(hu_json_get(metric, HU_STR("value")), &number))
             continue;
-        if (take_zone(r, name, &l, host, ns, number))
+        if (hu_series_take_zone(&r->series, name, &l, host, ns, number))
             continue;
-        gpu = gpu_of_series(r, name, &l, host);
+        gpu = hu_series_gpu(&r->series, name, &l, host);
         if (gpu != HU_NONE)
-            take_value(r, gpu, name, &l, ns, number);
+            hu_series_take(&r->series, gpu, name, &l, ns, number);
     }
     return !j.is_broken;
 }
@@ -309,10 +114,10 @@ static int read_lines(reader *r, const hu_span *span, size_t *left, hu_error *er
         if (!scratch)
             return hu_fail_memory(err);
         if (newline != at && !read_line(r, (hu_str){at, (size_t)((newline ? newline : end) - at)}) && newline &&
-            r->log->bad_lines++ == 0)
-            r->log->bad_offset = (int64_t)(span->offset + (uint64_t)(at - span->p));
+            r->series.sink->log->bad_lines++ == 0)
+            r->series.sink->log->bad_offset = (int64_t)(span->offset + (uint64_t)(at - span->p));
         hu_arena_free(scratch);
-        if (!r->has_memory)
+        if (!r->series.sink->has_memory)
             return hu_fail_memory(err);
         at = newline ? newline + 1 : end;
     }
@@ -335,25 +140,34 @@ static int read_log(reader *r, hu_input *in, hu_error *err)
 
 /* ---- an answer of Prometheus ------------------------------------------------------------------------------------- */
 
+/* [time, "value"] */
+static void read_pair(reader *r, uint32_t gpu, hu_str name, const hu_series_labels *l, hu_str pair)
+{
+    hu_json both = hu_json_enter(pair);
+    hu_str  part;
+    int64_t ns;
+    double  value;
+
+    if (hu_json_element(&both, &part) && hu_parse_scaled(part, 9, &ns) && hu_json_element(&both, &part) &&
+        hu_parse_f64(hu_json_text(r->scratch, part), &value) && !hu_node_is_moment(ns) &&
+        !hu_series_take_zone(&r->series, name, l, HU_STR(""), ns, value) && gpu != HU_NONE)
+        hu_series_take(&r->series, gpu, name, l, ns, value);
+}
+
 static void read_series(reader *r, hu_str one)
 {
-    const hu_str metric = hu_json_get(one, HU_STR("metric"));
-    const hu_str name = hu_json_text(r->scratch, hu_json_get(metric, HU_STR("__name__")));
-    const labels l = read_labels(r, metric);
-    uint32_t     gpu = gpu_of_series(r, name, &l, HU_STR(""));
-    hu_json      values = hu_json_enter(hu_json_get(one, HU_STR("values")));
-    hu_str       pair, part;
+    const hu_str           metric = hu_json_get(one, HU_STR("metric"));
+    const hu_str           name = hu_json_text(r->scratch, hu_json_get(metric, HU_STR("__name__")));
+    const hu_series_labels l = read_labels(r, metric);
+    const uint32_t         gpu = hu_series_gpu(&r->series, name, &l, HU_STR(""));
+    const hu_str           single = hu_json_get(one, HU_STR("value"));
+    hu_json                values = hu_json_enter(hu_json_get(one, HU_STR("values")));
+    hu_str                 pair;
 
-    while (hu_json_element(&values, &pair)) {
-        hu_json both = hu_json_enter(pair);
-        int64_t ns;
-        double  value;
-
-        if (hu_json_element(&both, &part) && hu_parse_scaled(part, 9, &ns) && hu_json_element(&both, &part) &&
-            hu_parse_f64(hu_json_text(r->scratch, part), &value) && !take_zone(r, name, &l, HU_STR(""), ns, value) &&
-            gpu != HU_NONE)
-            take_value(r, gpu, name, &l, ns, value);
-    }
+    if (single.p) /* of a moment: a vector */
+        read_pair(r, gpu, name, &l, single);
+    while (hu_json_element(&values, &pair))
+        read_pair(r, gpu, name, &l, pair);
 }
 
 static int read_answer(reader *r, hu_input *in, hu_error *err)
@@ -376,34 +190,57 @@ static int read_answer(reader *r, hu_input *in, hu_error *err)
             rc = hu_fail(err, HU_EFORMAT, r->file, (int64_t)text.n, "this answer of Prometheus ends early; fetch it again");
     }
     hu_arena_free(r->scratch);
-    if (rc == 0 && !r->has_memory)
+    if (rc == 0 && !r->series.sink->has_memory)
         rc = hu_fail_memory(err);
+    return rc;
+}
+
+static int read_json(hu_node_sink *sink, hu_input *in, hu_error *err)
+{
+    hu_arena *arena = hu_arena_new();
+    reader   *r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    int       rc = r ? 0 : hu_fail_memory(err);
+
+    if (rc == 0) {
+        r->series.sink = sink;
+        r->file = hu_input_name(in);
+        rc = hu_str_starts(hu_input_head(in), HU_STR("{\"time\":")) ? read_log(r, in, err) : read_answer(r, in, err);
+    }
+    hu_arena_free(arena);
     return rc;
 }
 
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 {
-    const size_t before = log->samples.n, zones_before = log->zone_samples.n;
-    reader       r = {.log = log, .file = hu_input_name(in), .most = hu_input_limits(in)->events, .has_memory = true};
+    const size_t before = log->samples.n, counts = log->counts.n, zones = log->zone_samples.n,
+                 topologies = log->topologies.n;
+    const hu_str head = hu_input_head(in);
+    const char  *file = hu_input_name(in);
+    hu_node_sink sink = hu_node_sink_of(log, in);
     int          rc;
 
-    if (!hu_node_log_probe(hu_input_head(in)))
-        return hu_fail(
-            err, HU_EFORMAT, r.file, 0,
-            "no log of holdup monitor --jsonl, no answer of Prometheus to a query_range of its series, and no CSV "
-            "of nvidia-smi with timestamp");
-    if (hu_node_csv_probe(hu_input_head(in)))
-        rc = hu_node_csv_read(log, in, err);
+    if (probe_json(head))
+        rc = read_json(&sink, in, err);
+    else if (hu_amd_smi_probe(head))
+        rc = hu_amd_smi_read(&sink, in, err);
+    else if (hu_smi_xml_probe(head))
+        rc = hu_smi_xml_read(&sink, in, err);
+    else if (hu_node_text_probe(head))
+        rc = hu_node_text_read(&sink, in, err);
     else
-        rc = hu_str_starts(hu_input_head(in), HU_STR("{\"time\":")) ? read_log(&r, in, err) : read_answer(&r, in, err);
-    if (rc == 0 && r.is_full)
-        rc = hu_fail(err, HU_ELIMIT, r.file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
-                     (long long)r.most);
-    if (rc == 0 && log->samples.n == before && log->zone_samples.n == zones_before)
-        rc = hu_fail(err, HU_EFORMAT, r.file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
+        return hu_fail(err, HU_EFORMAT, file, 0, "%s", hu_node_log_none);
+    if (rc == 0 && !sink.has_memory)
+        rc = hu_fail_memory(err);
+    if (rc == 0 && sink.is_full)
+        rc = hu_fail(err, HU_ELIMIT, file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
+                     (long long)sink.most);
+    if (rc == 0 && log->samples.n == before && log->zone_samples.n == zones && log->topologies.n == topologies)
+        rc = hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
     if (rc < 0) {
         log->samples.n = before;
-        log->zone_samples.n = zones_before;
+        log->counts.n = counts;
+        log->zone_samples.n = zones;
+        log->topologies.n = topologies;
     }
     return rc;
 }
@@ -461,6 +298,18 @@ static int by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* Counts, likewise. */
+static int compare_counts(const void *left, const void *right)
+{
+    const hu_node_count *a = left, *b = right;
+
+    if (a->gpu != b->gpu)
+        return a->gpu < b->gpu ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
 /* The median gap between samples of power, or else of what changes as often. */
 static bool measure_period(hu_node_log *log)
 {
@@ -471,7 +320,8 @@ static bool measure_period(hu_node_log *log)
     if (!gaps)
         return false;
     for (size_t i = 1; i < log->samples.n; i++)
-        if (is_like(&at[i - 1], &at[i]) && (at[i].quantity == HU_GAUGE_POWER || at[i].quantity == HU_GAUGE_BUSY))
+        if (is_like(&at[i - 1], &at[i]) && !hu_node_is_moment(at[i - 1].ns) &&
+            (at[i].quantity == HU_GAUGE_POWER || at[i].quantity == HU_GAUGE_BUSY))
             gaps[n++] = at[i].ns - at[i - 1].ns;
     qsort(gaps, n, sizeof *gaps, by_length);
     log->period_ns = n >= FEWEST_GAPS ? gaps[n / 2] : 0;
@@ -480,6 +330,8 @@ static bool measure_period(hu_node_log *log)
 
 static void widen(hu_node_log *log, int64_t ns)
 {
+    if (hu_node_is_moment(ns))
+        return;
     log->first_ns = ns < log->first_ns ? ns : log->first_ns;
     log->last_ns = ns > log->last_ns ? ns : log->last_ns;
 }
@@ -495,6 +347,10 @@ bool hu_node_log_end(hu_node_log *log)
         widen(log, log->zone_samples.at[i].ns);
     for (size_t i = 0; i < log->samples.n; i++)
         widen(log, log->samples.at[i].ns);
+    if (log->last_ns < log->first_ns)
+        log->first_ns = log->last_ns = 0;
+    if (log->counts.n)
+        qsort(log->counts.at, log->counts.n, sizeof *log->counts.at, compare_counts);
     if (log->samples.n == 0)
         return true;
     qsort(log->samples.at, log->samples.n, sizeof *log->samples.at, compare);
@@ -630,7 +486,7 @@ static void add_track(const fitting *f, const hu_node_sample *first, size_t n, c
     };
     uint32_t track;
     size_t   i = 0;
-    char     name[TEXT];
+    char     name[HU_NODE_TEXT];
 
     if (!is_near(f, first[0].ns) && !is_near(f, first[n - 1].ns) && (first[0].ns > f->to_ns || first[n - 1].ns < f->from_ns))
         return;
@@ -657,9 +513,9 @@ static void put_field(char *line, size_t *n, hu_str text)
 static size_t put_gpu(const fitting *f, const hu_node_gpu *gpu, bool is_own, bool is_known, char line[LINE_BYTES])
 {
     size_t n = (size_t)snprintf(line, LINE_BYTES, "%lld\t%d\t-1\t%d\t%lld\t%lld\t%lld\t0\t%lld\t0\t0\t",
-                                (long long)gpu->number, is_own, gpu->is_mig, (long long)gpu->most_sm_mhz,
-                                (long long)gpu->most_memory_mhz, (long long)(gpu->limit_watts * 1000),
-                                (long long)f->log->period_ns);
+                                (long long)gpu->number, is_own, gpu->is_mig, (long long)gpu->facts[HU_NODE_MOST_SM_MHZ],
+                                (long long)gpu->facts[HU_NODE_MOST_MEMORY_MHZ],
+                                (long long)(gpu->facts[HU_NODE_LIMIT_WATTS] * 1000), (long long)f->log->period_ns);
 
     put_field(line, &n, gpu->uuid);
     put_field(line, &n, gpu->bus);
@@ -674,6 +530,7 @@ static void add_gpus(fitting *f)
 {
     const hu_node_sample *at = f->log->samples.at;
     const uint32_t        own = own_gpu(f);
+    uint32_t              written = HU_NONE;
     hu_str                lines = {0};
     hu_arena             *scratch = hu_arena_new();
     char                 *text = scratch ? hu_arena_alloc(scratch, f->log->gpus.n * LINE_BYTES + 1) : NULL;
@@ -691,12 +548,16 @@ static void add_gpus(fitting *f)
 
         for (last = i + 1; last < f->log->samples.n && is_like(&at[i], &at[last]); last++)
             continue;
-        if (!is_of_node(f, gpu) || (own != HU_NONE && at[i].gpu != own))
+        while (i < last && hu_node_is_moment(at[i].ns)) /* of another file, which says no times */
+            i++;
+        if (i == last || !is_of_node(f, gpu) || (own != HU_NONE && at[i].gpu != own))
             continue;
         hu_gpu_label(is_known ? f->device : -1, gpu->number, label);
         add_track(f, &at[i], last - i, label);
-        if (i == 0 || at[i - 1].gpu != at[i].gpu)
+        if (at[i].gpu != written) {
+            written = at[i].gpu;
             lines.n += put_gpu(f, gpu, at[i].gpu == own, is_known, text + lines.n);
+        }
     }
     hu_builder_info(f->b)->gpus = hu_builder_keep(f->b, lines);
     hu_arena_free(scratch);
@@ -714,8 +575,10 @@ hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b)
     if (info->gpus.n && log->zone_samples.n == 0)
         return HU_NODE_OWN;
     if (!hu_builder_span(b, &f.from_ns, &f.to_ns) || __builtin_add_overflow(f.from_ns, f.base_ns, &f.from_ns) ||
-        __builtin_add_overflow(f.to_ns, f.base_ns, &f.to_ns) || f.from_ns < LEAST_WALL_NS)
+        __builtin_add_overflow(f.to_ns, f.base_ns, &f.to_ns) || hu_node_is_moment(f.from_ns))
         return info->gpus.n ? HU_NODE_OWN : HU_NODE_NO_CLOCK;
+    if (log->last_ns == 0)
+        return HU_NODE_NO_TIMES;
     zones = hu_node_zones_add(log, f.from_ns, f.to_ns, b);
     if (info->gpus.n)
         return zones == HU_NODE_ADDED ? zones : HU_NODE_OWN;

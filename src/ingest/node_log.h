@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_log.h - what a monitor sampled of GPUs while a job ran: a log of `holdup monitor --jsonl`, or what Prometheus answers
- * to a query over a range of time, about its series or dcgm-exporter's (docs/formats/node-log.md).
+ * node_log.h - what a monitor sampled of GPUs while a job ran, whatever the monitor (docs/formats/node-log.md lists them).
  *
  * It becomes counter tracks of a trace of the same time, by the wall clock.  Which GPU a rank worked on is taken from the
  * log's job information, or there is only one; else the node's GPUs are told of without saying which is whose.
@@ -14,19 +13,77 @@
 
 enum { HU_NODE_SEVERAL = -2 }; /* ranks of one GPU */
 
+/* clang-format off */
+/*
+ * C(id, bit, words).  What drivers count, for the answer of a log alone (job/node.h).  With a bit it is the time in seconds
+ * in which that reason (base/gpu_counters.h) held the clocks down.
+ */
+#define HU_NODE_COUNTS(C)                                                      \
+    C(PCIE_REPLAYS, 0, "PCIe replays")                                         \
+    C(NVLINK_FLITS, 0, "NVLink CRC errors (flits)")                            \
+    C(NVLINK_DATA, 0, "NVLink CRC errors (data)")                              \
+    C(NVLINK_REPLAYS, 0, "NVLink replays")                                     \
+    C(NVLINK_RECOVERIES, 0, "NVLink recoveries")                               \
+    C(ECC_CORRECTED, 0, "corrected ECC errors")                                \
+    C(ECC_UNCORRECTED, 0, "uncorrected ECC errors")                            \
+    C(ROWS_PENDING, 0, "row remaps pending")                                   \
+    C(POWER_CAP, 0x4, "time under the software power cap")                     \
+    C(SYNC_BOOST, 0x10, "time under sync boost")                               \
+    C(THERMAL, 0x20, "time under software thermal slowdown")                   \
+    C(HARDWARE_THERMAL, 0x40, "time under hardware thermal slowdown")          \
+    C(POWER_BRAKE, 0x80, "time under the hardware power brake")
+/* clang-format on */
+
+typedef enum {
+#define C(id, bit, words) HU_NODE_##id,
+    HU_NODE_COUNTS(C)
+#undef C
+        HU_NODE_COUNT_KINDS
+} hu_node_count_kind;
+
+/* What does not change while a job runs; 0: not known. */
+typedef enum {
+    HU_NODE_MOST_SM_MHZ,
+    HU_NODE_MOST_MEMORY_MHZ,
+    HU_NODE_LIMIT_WATTS,
+    HU_NODE_MEMORY_BYTES,
+    HU_NODE_LANES, /* of PCIe, now */
+    HU_NODE_MOST_LANES,
+    HU_NODE_SLOW_CELSIUS, /* from which on the driver slows the clocks down */
+    HU_NODE_FACTS
+} hu_node_fact;
+
 typedef struct {
     hu_str  uuid, host, name, bus, driver; /* "" not known */
+    hu_str  file;                          /* that told of it first */
     int64_t number;                        /* of the driver's tools */
     int64_t rank;                          /* whose it is; -1 not known, or HU_NODE_SEVERAL */
-    double  most_sm_mhz, most_memory_mhz, limit_watts;
+    double  facts[HU_NODE_FACTS];
+    double  old_xid; /* the last error when the log began; 0 none, or not known */
+    int64_t moment;  /* of its last sample without a time */
     bool    is_mig;
 } hu_node_gpu;
 
 typedef struct {
-    int64_t  ns; /* Unix time */
+    int64_t  ns; /* Unix time, or the number of a moment (hu_node_is_moment) */
     double   value;
     uint32_t gpu, quantity; /* hu_gpu_quantity, in its unit */
 } hu_node_sample;
+
+/* The same of a hu_node_count_kind. */
+typedef struct {
+    int64_t  ns;
+    double   value;
+    uint32_t gpu, kind;
+} hu_node_count;
+
+/* What `nvidia-smi topo -m` prints: GPUs as rows, and whom each is linked with by what. */
+typedef struct {
+    hu_str        file;
+    size_t        n_gpus, n; /* rows, columns: the GPUs, then network cards */
+    const hu_str *names;     /* of the columns */
+    const hu_str *links;     /* row by row: "NV18", "SYS", "X" */
+} hu_node_topology;
 
 /* Energy of processors or memory of a node (node_zones.h). */
 typedef struct {
@@ -46,19 +103,31 @@ typedef struct {
     HU_VEC(hu_node_sample) samples; /* by GPU, quantity and time, when hu_node_log_end was called */
     HU_VEC(hu_node_zone) zones;
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
-    int64_t first_ns, last_ns;                /* of the samples */
-    int64_t period_ns;                        /* between samples of one quantity, mostly; 0 not known */
-    int64_t bad_lines, bad_offset;            /* lines that are no samples, as a full disk leaves; where the first begins */
+    HU_VEC(hu_node_count) counts;             /* by GPU, kind and time, likewise */
+    HU_VEC(hu_node_topology) topologies;
+    int64_t moments;               /* looks at samples that have no time of day */
+    int64_t first_ns, last_ns;     /* of the samples that have a time; 0, 0: none has */
+    int64_t period_ns;             /* between samples of one quantity, mostly; 0 not known */
+    int64_t bad_lines, bad_offset; /* lines that are no samples, as a full disk leaves; where the first begins */
 } hu_node_log;
 
 /* "node7" and "node7.cluster.local" are one. */
 bool hu_node_is_same_host(hu_str a, hu_str b);
+
+/* Is this no time, but the number of a look whose time of day the file does not say? */
+static inline bool hu_node_is_moment(int64_t ns)
+{
+    return ns < INT64_C(1000000000000000000); /* September 2001 */
+}
 
 /* Does it hold any sample? */
 static inline bool hu_node_log_has_any(const hu_node_log *log)
 {
     return log->samples.n || log->zone_samples.n;
 }
+
+/* What these files are, for a file that is none of them. */
+extern const char hu_node_log_none[];
 
 /* Does it begin like one? */
 bool hu_node_log_probe(hu_str head);
@@ -81,6 +150,7 @@ typedef enum {
     HU_NODE_ADDED,    /* its samples are counter tracks now */
     HU_NODE_OWN,      /* the trace holds samples of its own, which stay */
     HU_NODE_NO_CLOCK, /* the trace does not say when it was taken */
+    HU_NODE_NO_TIMES, /* the log does not say when it was taken */
     HU_NODE_APART,    /* no sample lies in its time */
     HU_NODE_WHICH,    /* the log is of several nodes, and the trace does not say which is its own */
 } hu_node_fit;

@@ -10,6 +10,9 @@
     "`holdup stragglers` computes it from the table of operations as CSV: python3 -c \"import pandas as p; " \
     "p.read_parquet('trace.parquet').to_csv('rows.csv', index=False)\""
 #define BENCHMARK "record what it times: torch.profiler around it, or `holdup run -- COMMAND`"
+#define SMI                                                           \
+    "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
+    "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
 
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
@@ -24,7 +27,8 @@ static const struct {
     {{"brain.Event:", 12},
      "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
      "writes next to it"},
-    {{"DCGM_FI_", 8}, "metrics of dcgm-exporter, samples of whole GPUs " NO_TRACE},
+    {{"DCGM_FI_", 8},
+     "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which `holdup report FILE` reads"},
     {{"# nThread ", 10},
      "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
     {{"# nccl-tests version", 20},
@@ -33,12 +37,12 @@ static const struct {
     {{"elapsed time per iteration", 26},
      "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
     {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"<nvidia_smi_log>", 16}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"==NVSMI LOG==", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"| NVIDIA-SMI ", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"$ nvidia-smi", 12}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"utilization.gpu", 15}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
-    {{"power.draw", 10}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"<nvidia_smi_log>", 16}, SMI},
+    {{"==NVSMI LOG==", 13}, SMI},
+    {{"| NVIDIA-SMI ", 13}, SMI},
+    {{"$ nvidia-smi", 12}, SMI},
+    {{"utilization.gpu", 15}, SMI},
+    {{"power.draw", 10}, SMI},
     {{"DeepSpeed Flops Profiler", 24},
      "text of DeepSpeed's flops profiler, which has no timeline; `holdup report FILE` tells what it says"},
     {{"\"KernelName\"", 12},
@@ -57,7 +61,6 @@ static const struct {
     bool        is_first;
     const char *words;
 } json_marks[] = {
-    {{"card0", 5}, true, "output of rocm-smi or amd-smi, samples of whole GPUs " NO_TRACE},
     {{"job_meta", 8}, true, "a result of the published straggler analysis; " STRAGGLERS},
     {{"trem", 4}, true, "a result of the published straggler analysis; " STRAGGLERS},
     {{"\"zero_optimization\"", 19}, false, "a configuration of DeepSpeed " NO_TRACE},
@@ -118,7 +121,7 @@ const char *hu_stranger_impostor_words(hu_str head)
         return json_words(head);
     if (hu_node_log_probe(head))
         return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
-               "`holdup report TRACE --with FILE`";
+               "`holdup report TRACE --with FILE`; alone, `holdup report FILE` tells what they say";
     return NULL;
 }
 

@@ -376,6 +376,7 @@ static void fit_node(hu_fitting *f)
         [HU_NODE_NONE] = "was read after the traces, since several processes read them; report without mpirun",
         [HU_NODE_OWN] = "the trace holds samples of its own already, which the report shows",
         [HU_NODE_NO_CLOCK] = "the trace does not say when it was taken, so that no sample can be laid beside it",
+        [HU_NODE_NO_TIMES] = "has no times of day and cannot be aligned; `holdup report FILE` tells what it says alone",
         [HU_NODE_APART] = "none of its samples lies in the time of the trace",
         [HU_NODE_WHICH] = "is of several nodes, and the trace does not name its own; give the log of its node alone",
     };
@@ -522,6 +523,10 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
         fit_ras(&f, &beside->ras);
     if (hu_node_log_has_any(&beside->node))
         fit_node(&f);
+    else if (beside->node.topologies.n)
+        hu_fit_doubt(
+            &f, hu_str_of(beside->node_files->at[0]),
+            "holds a topology and no samples, which stand beside no trace; `holdup report FILE` tells what it says");
     for (size_t i = 0; i < job->n_snapshots; i++)
         fit_snapshot(&f, &job->snapshots[i]);
     for (size_t i = 0; i < beside->n_logs; i++)

@@ -23,11 +23,12 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
     return hu_ncu_is_report(head)           ? HU_INPUT_COUNTERS
            : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
-           : hu_node_log_probe(head)        ? HU_INPUT_NODE
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
-           : hu_step_log_is(in, any_text)   ? HU_INPUT_LOG /* the last: it reads on */
-                                            : HU_INPUT_RANK;
+           : hu_node_log_probe(head)
+               ? (hu_step_log_is(in, false) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
+           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                    /* the last: it reads on */
+                                          : HU_INPUT_RANK;
 }
 
 static hu_input_kind kind_of(const char *path, const hu_limits *limits, bool any_text)

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * node_text.c - a heading says what the lines behind it are, up to the next heading.
+ *
+ * Whoever collects what a node says lays outputs behind one another, with their commands or lines of #### between them, and
+ * a loop prints headings again: all of that is read.  A log of a job that printed nvidia-smi at its start is no such file:
+ * a heading has to stand before anything else.
+ */
+#include "ingest/node_text.h"
+
+#include "ingest/node_csv.h"
+#include "ingest/node_prom.h"
+#include "ingest/node_time.h"
+#include "ingest/smi_dmon.h"
+#include "ingest/smi_query.h"
+#include "ingest/smi_topology.h"
+
+enum { PROBED = 16384, CAPTURE_PROBED = 65536 };
+
+typedef enum { NOTHING, CSV, DMON, QUERY, TOPOLOGY, SCRAPE } mode;
+
+typedef struct {
+    hu_node_sink   *sink;
+    mode            mode;
+    hu_node_csv     csv;
+    hu_smi_dmon     dmon;
+    hu_smi_query    query;
+    hu_smi_topology topology;
+    hu_series       series;
+    hu_node_prom    prom;
+} reader;
+
+/* The kind of output that begins with this line. */
+static mode heading(reader *r, hu_str line)
+{
+    if (hu_smi_query_heading(line))
+        return QUERY;
+    if (hu_smi_dmon_heading(&r->dmon, line))
+        return DMON;
+    if (hu_node_prom_heading(line))
+        return SCRAPE;
+    if (hu_smi_topology_heading(&r->topology, r->sink, line))
+        return TOPOLOGY;
+    return hu_node_csv_heading(&r->csv, line) ? CSV : NOTHING;
+}
+
+/* May it stand before the first heading: nothing, a comment, a prompt with its command, a time? */
+static bool is_preface(hu_str line)
+{
+    line = hu_str_trim(line);
+    return line.n == 0 || line.p[0] == '#' || line.p[0] == '$' || line.p[0] == '+' || hu_node_time(line) != 0;
+}
+
+/* A capture of many commands, each named above its output. */
+static bool is_capture(hu_str head)
+{
+    head.n = head.n < CAPTURE_PROBED ? head.n : CAPTURE_PROBED;
+    return hu_str_starts(head, HU_STR("#")) && hu_str_has(head, HU_STR("\n# $ nvidia-smi "));
+}
+
+static bool begins(reader *r, hu_str head)
+{
+    size_t at = 0;
+
+    while (at < head.n && at < PROBED) {
+        const char  *newline = memchr(head.p + at, '\n', head.n - at);
+        const hu_str line = {head.p + at, (newline ? (size_t)(newline - head.p) : head.n) - at};
+
+        if (heading(r, line) != NOTHING)
+            return newline != NULL;
+        if (!is_preface(line))
+            return false;
+        at += line.n + 1;
+    }
+    return false;
+}
+
+bool hu_node_text_probe(hu_str head)
+{
+    hu_node_log log = {0};
+    bool        is = is_capture(head);
+
+    if (!is && head.n && !memchr("{[<", head.p[0], 3)) {
+        hu_node_sink sink = {.log = &log, .file = HU_STR(""), .most = 1, .has_memory = true};
+        reader      *r = (log.arena = hu_arena_new()) ? hu_arena_calloc(log.arena, 1, sizeof *r) : NULL;
+
+        if (r) {
+            r->sink = &sink;
+            is = begins(r, head);
+        }
+        hu_arena_free(log.arena);
+    }
+    return is;
+}
+
+static void begin(reader *r, mode next)
+{
+    if (r->mode == QUERY)
+        hu_smi_query_end(&r->query, r->sink);
+    if (next == QUERY)
+        hu_smi_query_begin(&r->query);
+    r->mode = next;
+}
+
+/* Does another command's output begin here? */
+static bool is_border(hu_str line)
+{
+    return hu_str_starts(line, HU_STR("####")) || hu_str_starts(line, HU_STR("$ ")) || hu_str_starts(line, HU_STR("# $ "));
+}
+
+/* False: a line that should be a sample is none. */
+static bool read_line(reader *r, hu_str line)
+{
+    const mode next = heading(r, line);
+
+    if (next != NOTHING) {
+        if (next != SCRAPE || r->mode != SCRAPE)
+            begin(r, next);
+        return next != SCRAPE || hu_node_prom_line(&r->prom, line);
+    }
+    if (is_border(line))
+        begin(r, NOTHING);
+    if (r->mode == NOTHING && hu_node_prom_time(&r->prom, line))
+        return true;
+    if (r->mode != QUERY && (hu_str_trim(line).n == 0 || (r->mode != SCRAPE && is_preface(line))))
+        return true;
+    switch (r->mode) {
+    case CSV:
+        return hu_node_csv_line(&r->csv, r->sink, line);
+    case DMON:
+        return hu_smi_dmon_line(&r->dmon, r->sink, line);
+    case QUERY:
+        hu_smi_query_line(&r->query, r->sink, line);
+        return true;
+    case TOPOLOGY: /* rows of network cards and the legend follow the matrix */
+        (void)hu_smi_topology_line(&r->topology, r->sink, line);
+        return true;
+    case SCRAPE:
+        return hu_node_prom_line(&r->prom, line);
+    case NOTHING:
+        break;
+    }
+    return true;
+}
+
+/* Whole lines of a span; returns how many bytes are left behind the last of them. */
+static size_t read_span(reader *r, const hu_span *span)
+{
+    hu_node_log *log = r->sink->log;
+    const char  *at = span->p, *end = span->p + span->n;
+
+    while (at < end && r->sink->has_memory) {
+        const char  *newline = memchr(at, '\n', (size_t)(end - at));
+        const hu_str line = {at, (size_t)((newline ? newline : end) - at)};
+
+        if (!newline && !span->is_last)
+            break;
+        /* the last line may be cut, as it is still being written */
+        if (!read_line(r, line) && newline && log->bad_lines++ == 0)
+            log->bad_offset = (int64_t)(span->offset + (uint64_t)(at - span->p));
+        at = newline ? newline + 1 : end;
+    }
+    return (size_t)(end - at);
+}
+
+int hu_node_text_read(hu_node_sink *sink, hu_input *in, hu_error *err)
+{
+    hu_arena *arena = hu_arena_new();
+    reader   *r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    hu_span   span;
+    size_t    left = 0;
+    int       rc = r ? 0 : hu_fail_memory(err);
+
+    if (rc == 0) {
+        r->sink = r->series.sink = sink;
+        r->prom.series = &r->series;
+        do {
+            rc = hu_input_next(in, left, &span, err);
+            if (rc == 0)
+                left = read_span(r, &span);
+        } while (rc == 0 && !span.is_last && sink->has_memory);
+        begin(r, NOTHING);
+    }
+    hu_arena_free(arena);
+    return rc;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * node.c - samples lie by GPU, quantity and time, so that each series is one stretch of them. */
+#include "job/node.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { FEWEST_BUSY = 3 };
+
+static const double BUSY_PCT = 50;      /* from which on a clock is one of work */
+static const double LEAST_SHARE = 0.01; /* of the samples, for throttling */
+static const double LEAST_CLOCK = 0.85; /* of the highest, for a clock that is low without a reason */
+
+static const struct {
+    uint32_t bit;
+    bool     lowers;
+} reasons[] = {
+#define R(id, bit, lowers, words) {bit, lowers},
+    HU_GPU_REASONS(R)
+#undef R
+};
+
+bool hu_node_reason_lowers(hu_gpu_reason reason)
+{
+    return reasons[reason].lowers;
+}
+
+int hu_node_files_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_node_log *out, hu_error *err)
+{
+    *out = (hu_node_log){.arena = arena};
+    for (size_t i = 0; i < inputs->n; i++)
+        if (hu_node_log_read_path(out, inputs->at[i], limits, err) < 0)
+            return err->code;
+    return hu_node_log_end(out) ? 0 : hu_fail_memory(err);
+}
+
+static hu_node_stat nothing(void)
+{
+    return (hu_node_stat){0, NAN, NAN, NAN};
+}
+
+/* `mean` is the sum until all are added. */
+static void add(hu_node_stat *s, double value)
+{
+    s->mean = s->n ? s->mean + value : value;
+    s->least = s->n && s->least < value ? s->least : value;
+    s->most = s->n && s->most > value ? s->most : value;
+    s->n++;
+}
+
+static void finish(hu_node_stat *s)
+{
+    if (s->n)
+        s->mean /= (double)s->n;
+}
+
+/* A stretch of samples of one GPU and quantity. */
+typedef struct {
+    const hu_node_sample *at;
+    size_t                n;
+} stretch;
+
+/* The value at a moment, which is later at each call; NaN: none was taken then. */
+static double value_then(const stretch *s, size_t *i, int64_t ns)
+{
+    while (*i < s->n && s->at[*i].ns < ns)
+        ++*i;
+    return *i < s->n && s->at[*i].ns == ns ? s->at[*i].value : NAN;
+}
+
+static void measure_reasons(hu_node_gpu_answer *g, const stretch *bits, const stretch *clock)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < bits->n; i++) {
+        const uint64_t all = bits->at[i].value > 0 ? (uint64_t)bits->at[i].value : 0;
+        bool           is_lowered = false;
+
+        for (size_t r = 0; r < HU_COUNT(reasons); r++) {
+            g->by_reason[r] += (all & reasons[r].bit) != 0;
+            is_lowered |= (all & reasons[r].bit) && reasons[r].lowers;
+        }
+        if (is_lowered) {
+            const double mhz = value_then(clock, &k, bits->at[i].ns);
+
+            g->lowered++;
+            if (!isnan(mhz))
+                add(&g->lowered_mhz, mhz);
+        }
+    }
+    g->reason_looks = bits->n;
+}
+
+static void measure_gpu(hu_node_gpu_answer *g, const stretch of[HU_GPU_QUANTITY_COUNT])
+{
+    const stretch *busy = &of[HU_GAUGE_BUSY], *clock = &of[HU_GAUGE_SM_CLOCK];
+    size_t         k = 0;
+
+    for (size_t q = 0; q < HU_GPU_QUANTITY_COUNT; q++) {
+        for (size_t i = 0; i < of[q].n; i++)
+            add(&g->of[q], of[q].at[i].value);
+        finish(&g->of[q]);
+        if (q != HU_GAUGE_XID && of[q].n > g->looks)
+            g->looks = of[q].n;
+    }
+    for (size_t i = 0; i < busy->n; i++)
+        if (busy->at[i].value >= BUSY_PCT) {
+            const double mhz = value_then(clock, &k, busy->at[i].ns);
+
+            if (!isnan(mhz))
+                add(&g->busy_mhz, mhz);
+        }
+    measure_reasons(g, &of[HU_GAUGE_REASONS], clock);
+    finish(&g->busy_mhz);
+    finish(&g->lowered_mhz);
+    g->xids = of[HU_GAUGE_XID].n;
+    g->last_xid = g->xids ? of[HU_GAUGE_XID].at[g->xids - 1].value : NAN;
+}
+
+static void measure_samples(const hu_node_log *log, hu_node_gpu_answer *of_gpu)
+{
+    const hu_node_sample *at = log->samples.at;
+
+    for (size_t i = 0, end; i < log->samples.n; i = end) {
+        stretch of[HU_GPU_QUANTITY_COUNT] = {{0}};
+
+        for (end = i; end < log->samples.n && at[end].gpu == at[i].gpu; end++) {
+            stretch *s = &of[at[end].quantity];
+
+            s->at = s->n ? s->at : &at[end];
+            s->n++;
+        }
+        measure_gpu(&of_gpu[at[i].gpu], of);
+    }
+}
+
+/* A counter of time, from its first to its last value. */
+static void measure_time(hu_node_gpu_answer *g, const hu_node_count *first, const hu_node_count *last)
+{
+    static const uint32_t bits[] = {
+#define C(id, bit, words) bit,
+        HU_NODE_COUNTS(C)
+#undef C
+    };
+    const uint32_t bit = bits[first->kind];
+    double         share;
+
+    if (bit == 0 || hu_node_is_moment(first->ns) || last->ns <= first->ns)
+        return;
+    share = (last->value - first->value) / ((double)(last->ns - first->ns) / 1e9);
+    share = share > 1 ? 1 : share;
+    if (!(share > 0) || share <= g->counted_share)
+        return;
+    g->counted_share = share;
+    for (hu_gpu_reason r = 0; r < HU_GPU_REASON_COUNT; r++)
+        if (reasons[r].bit == bit)
+            g->counted_reason = r;
+}
+
+static void measure_counts(const hu_node_log *log, hu_node_gpu_answer *of_gpu)
+{
+    const hu_node_count *at = log->counts.at;
+
+    for (size_t i = 0, end; i < log->counts.n; i = end) {
+        hu_node_gpu_answer *g = &of_gpu[at[i].gpu];
+
+        for (end = i + 1; end < log->counts.n && at[end].gpu == at[i].gpu && at[end].kind == at[i].kind; end++)
+            continue;
+        g->first[at[i].kind] = at[i].value;
+        g->last[at[i].kind] = at[end - 1].value;
+        measure_time(g, &at[i], &at[end - 1]);
+    }
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const hu_node_gpu *a = ((const hu_node_gpu_answer *)left)->gpu, *b = ((const hu_node_gpu_answer *)right)->gpu;
+    const int          host = hu_str_compare(a->host, b->host);
+
+    if (host)
+        return host;
+    return a->number != b->number ? (a->number > b->number) - (a->number < b->number) : (a > b) - (a < b);
+}
+
+static void sum_up(hu_node_answer *out)
+{
+    size_t n = 0;
+
+    out->busy = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        const hu_node_gpu_answer *g = &out->at[i];
+
+        out->looks = g->looks > out->looks ? g->looks : out->looks;
+        out->has_busy |= g->of[HU_GAUGE_BUSY].n > 0;
+        out->has_clock |= g->of[HU_GAUGE_SM_CLOCK].n > 0;
+        out->has_most |= g->of[HU_GAUGE_SM_CLOCK].n > 0 && g->gpu->facts[HU_NODE_MOST_SM_MHZ] > 0;
+        out->has_reasons |= g->reason_looks > 0 || g->counted_share > 0;
+        out->busy += g->of[HU_GAUGE_BUSY].n ? g->of[HU_GAUGE_BUSY].mean : 0;
+        n += g->of[HU_GAUGE_BUSY].n > 0;
+    }
+    out->busy = n ? out->busy / (double)n : NAN;
+    out->seconds = out->log->last_ns ? (double)(out->log->last_ns - out->log->first_ns) / 1e9 : NAN;
+}
+
+hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
+{
+    /* the driver says a hardware slowdown beside what causes it */
+    const bool    is_caused = g->by_reason[HU_GPU_REASON_HARDWARE_THERMAL] || g->by_reason[HU_GPU_REASON_POWER_BRAKE];
+    hu_gpu_reason best = HU_GPU_REASON_COUNT;
+
+    for (hu_gpu_reason r = 0; r < HU_GPU_REASON_COUNT; r++)
+        if (reasons[r].lowers && g->by_reason[r] && !(is_caused && r == HU_GPU_REASON_SLOWDOWN) &&
+            (best == HU_GPU_REASON_COUNT || g->by_reason[r] > g->by_reason[best]))
+            best = r;
+    return g->reason_looks == 0 && g->counted_share > 0 ? g->counted_reason : best;
+}
+
+double hu_node_lowered_share(const hu_node_gpu_answer *g)
+{
+    if (g->reason_looks)
+        return (double)g->lowered / (double)g->reason_looks;
+    return g->counted_share > 0 ? g->counted_share : (double)NAN;
+}
+
+/* ---- trouble ----------------------------------------------------------------------------------------------------- */
+
+static double rise(const hu_node_gpu_answer *g, hu_node_count_kind kind)
+{
+    const double by = g->last[kind] - g->first[kind];
+
+    return by > 0 ? by : 0;
+}
+
+static double rise_of_links(const hu_node_gpu_answer *g)
+{
+    double sum = 0;
+
+    for (hu_node_count_kind k = HU_NODE_PCIE_REPLAYS; k <= HU_NODE_NVLINK_RECOVERIES; k++)
+        sum += rise(g, k);
+    return sum;
+}
+
+/* How grave this trouble of a GPU is; 0: it has it not. */
+static double weight(const hu_node_gpu_answer *g, hu_node_says kind)
+{
+    const double share = hu_node_lowered_share(g), most = g->gpu->facts[HU_NODE_MOST_SM_MHZ],
+                 lanes = g->gpu->facts[HU_NODE_LANES], most_lanes = g->gpu->facts[HU_NODE_MOST_LANES];
+
+    switch (kind) {
+    case HU_NODE_SAYS_XID:
+        return (double)g->xids;
+    case HU_NODE_SAYS_ECC:
+        return g->last[HU_NODE_ECC_UNCORRECTED] > 0 ? g->last[HU_NODE_ECC_UNCORRECTED] : 0;
+    case HU_NODE_SAYS_THROTTLED:
+        return share >= LEAST_SHARE ? share : 0;
+    case HU_NODE_SAYS_SLOW:
+        return !(share >= LEAST_SHARE) && g->busy_mhz.n >= FEWEST_BUSY && g->busy_mhz.mean < LEAST_CLOCK * most
+                   ? 1 - g->busy_mhz.mean / most
+                   : 0;
+    case HU_NODE_SAYS_LANES:
+        return lanes > 0 && lanes < most_lanes ? most_lanes / lanes : 0;
+    case HU_NODE_SAYS_LINKS:
+        return rise_of_links(g);
+    case HU_NODE_SAYS_ROWS:
+        return g->last[HU_NODE_ROWS_PENDING] > 0 ? 1 : 0;
+    case HU_NODE_SAYS_KINDS:
+        break;
+    }
+    return 0;
+}
+
+typedef struct {
+    double   weight, least_mhz;
+    uint32_t gpu;
+} heavy;
+
+/* Of two that were throttled as often, the one whose clock fell lower is worse. */
+static int by_weight(const void *left, const void *right)
+{
+    const heavy *a = left, *b = right;
+
+    if (a->weight < b->weight || a->weight > b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    if (a->least_mhz < b->least_mhz || a->least_mhz > b->least_mhz)
+        return a->least_mhz < b->least_mhz ? -1 : 1;
+    return (a->gpu > b->gpu) - (a->gpu < b->gpu);
+}
+
+static bool find_trouble(hu_node_answer *out, hu_node_says kind, hu_arena *arena, heavy *room)
+{
+    uint32_t *gpus;
+    size_t    n = 0;
+
+    for (size_t i = 0; i < out->n; i++) {
+        const double w = weight(&out->at[i], kind), mhz = out->at[i].lowered_mhz.least;
+
+        if (w > 0)
+            room[n++] = (heavy){w, isnan(mhz) ? INFINITY : mhz, (uint32_t)i};
+    }
+    if (n == 0)
+        return true;
+    qsort(room, n, sizeof *room, by_weight);
+    gpus = hu_arena_alloc(arena, n * sizeof *gpus);
+    if (!gpus)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        gpus[i] = room[i].gpu;
+    out->troubles[out->n_troubles++] = (hu_node_trouble){kind, gpus, n};
+    return true;
+}
+
+bool hu_node_measure(const hu_node_log *log, hu_arena *arena, hu_node_answer *out)
+{
+    heavy *room = hu_arena_calloc(arena, log->gpus.n + 1, sizeof *room);
+
+    *out = (hu_node_answer){.log = log, .at = hu_arena_calloc(arena, log->gpus.n + 1, sizeof *out->at)};
+    if (!out->at || !room)
+        return false;
+    for (size_t i = 0; i < log->gpus.n; i++) {
+        hu_node_gpu_answer *g = &out->at[i];
+
+        *g = (hu_node_gpu_answer){.gpu = &log->gpus.at[i], .lowered_mhz = nothing(), .busy_mhz = nothing()};
+        for (size_t q = 0; q < HU_GPU_QUANTITY_COUNT; q++)
+            g->of[q] = nothing();
+        for (size_t k = 0; k < HU_NODE_COUNT_KINDS; k++)
+            g->first[k] = g->last[k] = NAN;
+    }
+    measure_samples(log, out->at);
+    measure_counts(log, out->at);
+    for (size_t i = 0; i < log->gpus.n; i++) /* those that are only named, or divided by MIG, have nothing to tell */
+        if (out->at[i].looks)
+            out->at[out->n++] = out->at[i];
+    qsort(out->at, out->n, sizeof *out->at, by_place);
+    sum_up(out);
+    for (hu_node_says k = 0; k < HU_NODE_SAYS_KINDS; k++)
+        if (!find_trouble(out, k, arena, room))
+            return false;
+    return true;
+}

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What monitors wrote, without a trace: numbers of real files against those that xml.etree, csv, json and regular expressions read."""
+import csv
+import io
+import json
+import re
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+from tests import monitor_texts as texts
+from tests.program import SHARED, run, skip_loudly
+
+MIB = 1 << 20
+SMI = SHARED / "traces/smi"
+CAPTURES = SMI / "utkuozdemir-captures"
+H200 = CAPTURES / "linux-x86_64__nvidia-h200__590.48.01.txt"
+RTX = CAPTURES / "linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt"
+
+
+def number(text: str) -> float | None:
+    found = re.match(r"[-0-9.]+", text.strip())
+    return float(found[0]) if found and found[0] not in "-." else None
+
+
+def sections(path: Path) -> dict[str, str]:
+    """Output of each command of a capture, by what its heading says."""
+    parts = re.split(r"^#{80}\n# (.*)\n(?:# \$ .*\n)?#{80}\n", path.read_text(), flags=re.M)
+    return {name.split(" (")[0]: body for name, body in zip(parts[1::2], parts[2::2])}
+
+
+class Alone(unittest.TestCase):
+    def setUp(self) -> None:
+        keep = tempfile.TemporaryDirectory(prefix="holdup-test-")
+        self.addCleanup(keep.cleanup)
+        self.folder = Path(keep.name)
+
+    def put(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def real(self, path: Path) -> Path:
+        if not path.exists():
+            skip_loudly(f"{path} is not there")
+            self.skipTest("no such file")
+        return path
+
+    def told(self, *paths: Path) -> dict[str, Any]:
+        status, out, err = run("report", *paths, "--json")
+        self.assertEqual(status, 0, err)
+        self.assertTrue(out.endswith(b"}\n") and not out.endswith(b"\n\n"))
+        return json.loads(out)
+
+    def text(self, *paths: Path) -> str:
+        status, out, err = run("report", *paths)
+        self.assertEqual(status, 0, err)
+        return re.sub(r"\s+", " ", out.decode())
+
+    def check(self, gpu: dict[str, Any], **expected: float | None) -> None:
+        """Means of one sample."""
+        for key, value in expected.items():
+            have = gpu[key]["mean"] if isinstance(gpu[key], dict) else gpu[key]
+            if value is None:
+                self.assertIsNone(have, key)
+            else:
+                self.assertAlmostEqual(have, value, 3, key)
+
+    # ---- real files -----------------------------------------------------------------------------------------------
+
+    def test_real_xml(self) -> None:
+        path = self.real(SMI / "telegraf-xml/a100-sxm4-v12.xml")
+        told = self.told(path)
+        root = ElementTree.fromstring(path.read_text())
+        self.assertEqual(len(told["gpus"]), len(root.findall("gpu")))
+        for have, gpu in zip(told["gpus"], root.findall("gpu")):
+            def value(place: str) -> float | None:
+                return number(gpu.findtext(place, ""))
+            self.assertEqual((have["uuid"], have["name"], have["pci_bus"], have["driver"]),
+                             (gpu.findtext("uuid"), gpu.findtext("product_name"), gpu.findtext("pci/pci_bus_id"), root.findtext("driver_version")))
+            self.assertEqual(have["is_mig"], gpu.findtext("mig_mode/current_mig") == "Enabled")
+            self.check(have, watts=value("gpu_power_readings/power_draw"), limit_watts=value("gpu_power_readings/current_power_limit"), celsius=value("temperature/gpu_temp"),
+                       slowdown_celsius=value("temperature/gpu_temp_slow_threshold"), sm_mhz=value("clocks/sm_clock"), max_sm_mhz=value("max_clocks/sm_clock"),
+                       memory_mhz=value("clocks/mem_clock"), memory_bytes=(value("fb_memory_usage/used") or 0) * MIB, total_memory_bytes=(value("fb_memory_usage/total") or 0) * MIB,
+                       busy_pct=value("utilization/gpu_util"), pcie_lanes=value("pci/pci_gpu_link_info/link_widths/current_link_width"))
+            active = [e.tag for e in gpu.find("clocks_event_reasons") if e.text == "Active"]   # type: ignore[union-attr]
+            self.assertEqual((active, have["reasons"]["lowered"]), ([], 0))
+        self.assertEqual(self.text(path).split(". ")[0], "Cannot tell: the file holds one sample of the GPU")
+
+    def test_real_query(self) -> None:
+        for path in (self.real(H200), self.real(RTX)):
+            parts = sections(path)
+            both = self.put("both.txt", parts["idle :: query"] + parts["load :: query"])
+            told = self.told(both)
+            (gpu,) = told["gpus"]
+            for key, block, name, factor in (("watts", "GPU Power Readings", "Average Power Draw", 1), ("sm_mhz", "Clocks", "SM", 1), ("busy_pct", "Utilization", "GPU", 1),
+                                             ("memory_bytes", "FB Memory Usage", "Used", MIB), ("celsius", "Temperature", "GPU Current Temp", 1)):
+                values = [float(v) * factor for v in re.findall(rf"^    {block} *\n(?:        .*\n)*?        {name} +: ([0-9.]+)", both.read_text(), re.M)]
+                self.assertEqual(len(values), 2, key)
+                self.assertEqual((gpu[key]["samples"], gpu[key]["min"], gpu[key]["max"]), (2, min(values), max(values)), key)
+            self.assertEqual(gpu["name"], re.search(r"Product Name +: (.*)", both.read_text())[1])   # type: ignore[index]
+            self.assertEqual((gpu["pcie_lanes"], told["verdict"], gpu["reasons"]["samples"]), (16, "none", 2))
+            stamps = re.findall(r"Timestamp +: \w+ \w+ +\d+ (\d+):(\d+):(\d+)", both.read_text())
+            seconds = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in stamps]
+            self.assertEqual(told["seconds"], seconds[1] - seconds[0])
+
+    def test_real_dmon(self) -> None:
+        for path in (self.real(H200), self.real(RTX)):
+            for part in ("idle :: dmon", "load :: dmon"):
+                body = sections(path)[part]
+                (gpu,) = self.told(self.put("dmon.txt", body))["gpus"]
+                names = re.search(r"^# (gpu.*)", body, re.M)[1].split()   # type: ignore[index]
+                rows = [dict(zip(names, line.split())) for line in body.splitlines() if re.match(r" +\d", line)]
+                for key, name in (("watts", "pwr"), ("busy_pct", "sm"), ("memory_busy_pct", "mem"), ("sm_mhz", "pclk"), ("memory_mhz", "mclk"), ("celsius", "gtemp")):
+                    values = [float(row[name]) for row in rows]
+                    self.assertEqual((gpu[key]["samples"], gpu[key]["min"], gpu[key]["max"]), (len(rows), min(values), max(values)), key)
+                    self.assertAlmostEqual(gpu[key]["mean"], sum(values) / len(values), 1, key)
+            self.assertIn("have no time of day: they cannot be aligned with a trace", self.text(self.put("dmon.txt", body)))
+
+    def test_real_csv(self) -> None:
+        """Every column that nvidia-smi has."""
+        for path in (self.real(H200), self.real(RTX)):
+            body = sections(path)["load :: query-gpu"].strip()
+            heading, row = csv.reader(io.StringIO(body), skipinitialspace=True)
+            by_name = {name.split(" [")[0]: cell for name, cell in zip(heading, row)}
+            (gpu,) = self.told(self.put("all.csv", body + "\n"))["gpus"]
+            self.check(gpu, watts=number(by_name["power.draw"]), limit_watts=number(by_name["enforced.power.limit"]), sm_mhz=number(by_name["clocks.current.sm"]),
+                       max_sm_mhz=number(by_name["clocks.max.sm"]), memory_bytes=number(by_name["memory.used"]) * MIB, busy_pct=number(by_name["utilization.gpu"]),   # type: ignore[operator]
+                       celsius=number(by_name["temperature.gpu"]), pcie_lanes=number(by_name["pcie.link.width.current"]))
+            self.assertEqual(gpu["uuid"], by_name["uuid"])
+            self.assertEqual(gpu["counters"]["power_cap_s"]["last"], (number(by_name["clocks_event_reasons_counters.sw_power_cap"]) or 0) / 1e6)
+
+    def test_a_real_capture(self) -> None:
+        """Many commands in one file: -q, CSV and dmon, idle and under load, and the topology; the other sections are none of our concern."""
+        for path in (self.real(H200), self.real(RTX)):
+            told = self.told(path)
+            (gpu,) = told["gpus"]
+            dmon = [line for line in path.read_text().splitlines() if re.match(r" +0 +\d+ +\d+ +[-\d]+( +\d+){8} *$", line)]
+            self.assertEqual((gpu["watts"]["samples"], told["lines_left_out"], len(dmon)), (2 + 2 + len(dmon), 0, 10))
+            self.assertEqual(told["topologies"], [{"gpus": 1, "devices": ["GPU0"], "links": [["X"]]}])
+
+    def test_a_real_scrape(self) -> None:
+        path = self.real(SHARED / "traces/dcgm/nvidia-aicr-h100/dcgm-exporter-h100x8.prom")
+        told = self.told(path)
+        self.assertEqual([gpu["number"] for gpu in told["gpus"]], list(range(8)))
+        found = re.findall(r'^(\w+)\{gpu="(\d)",UUID="([^"]+)".*\} ([0-9.]+)$', path.read_text(), re.M)
+        self.assertEqual(len(found), 30)
+        keys = {"DCGM_FI_DEV_GPU_TEMP": "celsius", "DCGM_FI_DEV_POWER_USAGE": "watts", "DCGM_FI_DEV_GPU_UTIL": "busy_pct", "DCGM_FI_DEV_MEM_COPY_UTIL": "memory_busy_pct"}
+        for name, gpu, uuid, value in found:
+            have = told["gpus"][int(gpu)]
+            self.assertEqual((have["uuid"], have["host"], have["driver"]), (uuid, "gpu-node-1", "580.105.08"))
+            self.check(have, **{keys[name]: float(value)})
+        self.assertEqual(told["verdict"], "cannot_tell")
+        status, _, err = run("report", path.with_name("accelerator-metrics.md"))
+        self.assertEqual(status, 3)
+        self.assertIn("put their lines alone into a file", err)
+
+    def test_a_real_rocm_smi(self) -> None:
+        path = self.real(SMI / "telegraf-xml/mi100_rocm602.json")
+        told = self.told(path)
+        cards = {key: card for key, card in json.loads(path.read_text()).items() if key.startswith("card")}
+        self.assertEqual(len(told["gpus"]), len(cards))
+        for have in told["gpus"]:
+            card = cards[f"card{have['number']}"]
+            self.assertEqual((have["uuid"], have["name"], have["pci_bus"]), (card["Unique ID"], card["Card series"], card["PCI Bus"]))
+            self.check(have, watts=float(card["Average Graphics Package Power (W)"]), limit_watts=float(card["Max Graphics Package Power (W)"]), busy_pct=float(card["GPU use (%)"]),
+                       celsius=float(card["Temperature (Sensor edge) (C)"]), memory_bytes=float(card["VRAM Total Used Memory (B)"]),
+                       total_memory_bytes=float(card["VRAM Total Memory (B)"]), sm_mhz=float(re.search(r"\d+", card["sclk clock speed:"])[0]))   # type: ignore[index]
+
+    # ---- facts that are known, in every format --------------------------------------------------------------------
+
+    def test_every_format_has_the_same_numbers(self) -> None:
+        """`looks` and means of monitor_texts.py, as far as a format has them."""
+        for name in ("dmon", "dmon-dates", "dmon-csv", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-csv", "rocm-csv", "csv", "csv-plain"):
+            with self.subTest(name):
+                told = self.told(self.put(name, texts.ALL[name]))
+                self.assertEqual((told["looks"], [gpu["number"] for gpu in told["gpus"]], told["lines_left_out"]), (texts.LOOKS, [0, 1], 0))
+                for i, gpu in enumerate(told["gpus"]):
+                    for key, values in (("busy_pct", texts.BUSY[i]), ("sm_mhz", texts.MHZ[i]), ("watts", texts.WATTS[i])):
+                        part = 0.25 if name == "dcgmi" and key == "watts" else 0
+                        self.assertEqual((gpu[key]["samples"], gpu[key]["min"], gpu[key]["max"]), (texts.LOOKS, min(values) + part, max(values) + part), key)
+                        self.assertAlmostEqual(gpu[key]["mean"], sum(values) / texts.LOOKS + part, 1, key)
+                if name.startswith(("dmon", "scrapes", "amd-json")):
+                    self.assertEqual(told["gpus"][0]["counters"]["pcie_replays"], {"first": 1, "last": 4})
+                self.assertEqual(told["seconds"], None if name in ("dmon", "scrapes", "scrapes-old", "dcgmi", "amd-json", "rocm-csv", "csv-plain") else texts.LOOKS - 1)
+
+    def test_the_first_line_names_what_holds_up(self) -> None:
+        for name, after in (("csv", "1,110 of 1,980 MHz"), ("csv-plain", "1,110 of 1,980 MHz"), ("dmon", "1,110 MHz")):
+            first = self.text(self.put(name, texts.ALL[name]))
+            self.assertTrue(first.startswith(f"GPU 0 was throttled by power (its power limit) for 40 % of the samples; its clock fell to {after}. "), first)
+        told = self.told(self.put("smi.csv", texts.csv()))
+        self.assertEqual((told["verdict"], [f["id"] for f in told["findings"]]), ("throttled", ["throttled"]))
+        self.assertEqual(told["gpus"][0]["reasons"], {"samples": 5, "lowered": 2, "lowered_sm_mhz": {"samples": 2, "mean": 1155, "min": 1110, "max": 1200},
+                                                      "by_reason": {"software power cap": 2}})
+        self.assertIn("time under the software power cap 2.00 s", self.text(self.put("smi.csv", texts.csv())), "the driver's counter")
+        self.assertIn("GPU 0 had 3 PCIe replays while it was sampled", self.text(self.put("dmon", texts.dmon())))
+
+    def test_counters_where_no_sample_has_reasons(self) -> None:
+        """0.5 s more of the power cap with each second."""
+        log = re.sub(r" 0x0{15}[04],", " [N/A],", texts.csv())
+        told = self.told(self.put("c.csv", log))
+        self.assertEqual((told["verdict"], told["gpus"][0]["reasons"]), ("throttled", None))
+        self.assertEqual(told["words"], "GPU 0 was throttled by power (its power limit) for 50 % of the time, by the driver's counter.")
+
+    def test_nothing_and_unknown(self) -> None:
+        well = re.sub(r" 1[12][10]0 MHz", " 1980 MHz", re.sub(r"0x0000000000000004", "0x0000000000000001", texts.csv()))
+        self.assertTrue(self.text(self.put("well.csv", well)).startswith("Nothing in these samples holds the GPUs up. "))
+        idle = re.sub(r"\b9\d %", "12 %", well)
+        self.assertTrue(self.text(self.put("idle.csv", idle)).startswith("Nothing in these samples holds the GPUs up; they were busy for 12 % of the time, and what they waited for"))
+        self.assertTrue(self.text(self.put("a.txt", texts.dcgmi())).startswith("Cannot tell: these samples have clocks, but neither the highest ones nor what lowers them"))
+        once = "".join(texts.csv().splitlines(True)[:3])
+        told = self.told(self.put("once.csv", once))
+        self.assertTrue(told["words"].startswith("In the only sample GPU 0 is throttled by power (its power limit); its clock is 1,110 of 1,980 MHz"), told["words"])
+        self.assertEqual(self.told(self.put("once.csv", once.replace("0004", "0000")))["words"], "Cannot tell: the file holds one sample of each GPU.")
+
+    def test_slow_without_a_reason(self) -> None:
+        """Clocks that somebody locked: no sample has a reason, and the clock is not the highest."""
+        slow = re.sub(r"0x0000000000000004", "0x0000000000000000", texts.csv()).replace(" 1980 MHz, 1980 MHz", " 1200 MHz, 1980 MHz")
+        told = self.told(self.put("slow.csv", slow))
+        self.assertEqual((told["verdict"], len(told["findings"][0]["gpus"])), ("slow_clock", 2))
+        self.assertRegex(told["words"], r"^GPU 0 ran at 1,182 of 1,980 MHz while it was busy, and no sample names a reason")
+
+    def test_query_and_xml(self) -> None:
+        told = self.told(self.put("q.txt", "$ nvidia-smi -q -l 1\n" + texts.query()))
+        self.assertEqual([f["id"] for f in told["findings"]], ["ecc", "throttled", "pcie_lanes", "link_errors", "rows_pending"])
+        self.assertEqual(told["words"], "GPU 0 counts 2 uncorrected ECC errors since its driver was loaded.")
+        self.assertTrue(told["findings"][1]["words"].startswith("GPU 0 was throttled by heat (of hardware)"), "the slowdown that it causes is said beside it")
+        (gpu,) = told["gpus"]
+        self.assertEqual((gpu["reasons"]["by_reason"], gpu["pcie_lanes"], gpu["max_pcie_lanes"], told["seconds"]),
+                         ({"hardware slowdown": 3, "hardware thermal slowdown": 3}, 8, 16, 2))
+        self.assertEqual(gpu["counters"]["pcie_replays"], {"first": 9, "last": 11})
+        told = self.told(self.put("x.xml", texts.xml()))
+        (gpu,) = told["gpus"]
+        self.assertEqual((gpu["busy_pct"], gpu["reasons"]["by_reason"]["hardware thermal slowdown"], gpu["memory_bytes"], told["seconds"]),
+                         ({"samples": 3, "mean": 90, "min": 90, "max": 90}, 3, None, 2), "memory of a MIG device is not the GPU's")
+        self.assertTrue(told["words"].startswith("GPU 0 was throttled by heat (of hardware) for 100 % of the samples; its clock fell to 705 of 1,410 MHz"), told["words"])
+        cut = self.told(self.put("cut.xml", texts.xml()[:-300]))
+        self.assertEqual(cut["looks"], 2, "a loop that was stopped")
+
+    def test_topology(self) -> None:
+        told = self.told(self.put("topo.txt", texts.TOPOLOGY))
+        self.assertEqual((told["verdict"], told["topologies"][0]["devices"], told["topologies"][0]["links"][3]),
+                         ("topology", ["GPU0", "GPU1", "GPU2", "GPU3", "NIC0"], ["SYS", "SYS", "NV4", "X", "NODE"]))
+        self.assertEqual(told["words"], "GPUs 0-1 and 2-3 talk over SYS (PCIe and the link between processors); within them the links are NV4; "
+                                        "GPUs 0-1 reach every network card over SYS only.")
+        whole = texts.TOPOLOGY.replace("SYS", "NV4")
+        self.assertEqual(self.told(self.put("topo.txt", whole))["words"], "All 4 GPUs of the topology are linked by NV4.")
+        self.assertIn("LINKS GPUs 0-1 and 2-3 talk over SYS", self.text(self.put("both.txt", texts.csv() + "\n$ nvidia-smi topo -m\n" + texts.TOPOLOGY)))
+
+    def test_errors_of_a_scrape(self) -> None:
+        """XID is a gauge: the third look brings one, the others repeat it; what was there at first is of before."""
+        told = self.told(self.put("a.prom", "".join(map(texts.scrape, range(5)))))
+        self.assertEqual([(gpu["xids"], gpu["last_xid"]) for gpu in told["gpus"]], [(1, 31), (0, None)])
+        self.assertTrue(told["words"].startswith("GPU 0 reported XID 31 ("), told["words"])
+        told = self.told(self.put("a.prom", "".join(map(texts.scrape, range(2, 5)))))
+        self.assertEqual((told["gpus"][0]["xids"], told["gpus"][0]["xid_before"]), (0, 31))
+        for form in ("# 179500000{}\n{}", "Wed Nov 18 18:26:4{} UTC 2026\n{}"):
+            told = self.told(self.put("t.prom", "".join(form.format(look, texts.scrape(look, help_lines=False)) for look in range(5))))
+            self.assertEqual((told["looks"], told["seconds"]), (5, 4))
+        told = self.told(self.put("ms.prom", "".join(texts.scrape(look, stamp=f" {texts.START + look}500") for look in range(5))))
+        self.assertEqual((told["looks"], told["seconds"]), (5, 4))
+
+    # ---- beside a trace -------------------------------------------------------------------------------------------
+
+    def test_beside_a_trace(self) -> None:
+        """Those with times lie beside a trace of then (local times are read in this machine's zone); of the others it is said that they cannot."""
+        def trace(base: int) -> Path:
+            events = [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 4e6, "args": {"device": 0, "stream": 7}}]
+            return self.put("t.json", json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": base * 10**9, "traceEvents": events}))
+
+        local = int(time.mktime((2026, 11, 18, 18, 26, 40, 0, 0, -1)))
+        query = int(time.mktime((2026, 7, 3, 22, 11, 8, 0, 0, -1)))
+        for name, base, gpus in (("dmon-dates", local, 2), ("amd-csv", texts.START, 2), ("query", query, 1), ("xml", query, 1)):
+            status, out, err = run("report", trace(base), "--with", self.put(name, texts.ALL[name]), "--json", "-q")
+            self.assertEqual(status, 0, err)
+            self.assertEqual(len(json.loads(out)["ranks"][0]["gpus"]["gpus"]), gpus, name)
+        for name, said in (("dmon", "cannot be aligned"), ("scrapes", "cannot be aligned"), ("topology", "holds a topology and no samples")):
+            status, out, err = run("report", trace(local), "--with", self.put(name, texts.ALL[name]), "--json", "-q")
+            told = json.loads(out)
+            self.assertIn(said, told["doubts"][0]["doubt"])
+            self.assertEqual(told["ranks"][0]["gpus"]["gpus"], [])
+
+    # ---- what is none, or broken ----------------------------------------------------------------------------------
+
+    def test_bad_files(self) -> None:
+        for name, text, said in (("cut.xml", texts.XML.format(second=9)[:-80], "ends before </nvidia_smi_log>"), ("cut.json", texts.amd_json()[:-40], "ends early"),
+                                 ("none.csv", "timestamp, index, utilization.gpu [%]\n2026/11/18 18:26:40.250, 0, [N/A]\n", "no sample of a GPU")):
+            status, _, err = run("report", self.put(name, text))
+            self.assertEqual(status, 3, name)
+            self.assertIn(said, err)
+        status, _, err = run("report", self.put("a.csv", texts.csv()), "--view", "gpus")
+        self.assertEqual(status, 2)
+        self.assertIn("--view is not for samples of a monitor alone", err)
+        told = self.told(self.put("b.csv", texts.csv().replace("1, 94 %", "garbage", 1)))
+        self.assertEqual((told["looks"], told["lines_left_out"]), (5, 1))
+
+    def test_a_log_of_a_job_stays_one(self) -> None:
+        """nvidia-smi among other lines makes no monitor's file of it."""
+        steps = "".join(f" iteration {i:8}/ 1000 | elapsed time per iteration (ms): 500.0 |\n" for i in range(1, 30))
+        status, out, err = run("report", self.put("train.log", "starting\n" + texts.dmon() + steps), "--json")
+        self.assertEqual(status, 0, err)
+        self.assertEqual(json.loads(out)["kind"], "step_log")
+
+    def test_several_files_are_one(self) -> None:
+        """A topology beside samples, and two looks without times that are not the same."""
+        told = self.told(self.put("a.txt", texts.dmon()), self.put("t.txt", texts.TOPOLOGY))
+        self.assertEqual((len(told["gpus"]), len(told["topologies"])), (2, 1))
+        told = self.told(self.put("a.prom", texts.scrape(0)), self.put("b.prom", texts.scrape(1)))
+        self.assertEqual([gpu["watts"]["samples"] for gpu in told["gpus"]], [2, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
