@@ -18,7 +18,7 @@ from tests.program import OWN, ROOT, SANITIZED, events, real_traces, report, run
 
 ELEMENTS = {"!doctype", "html", "head", "meta", "title", "style", "body", "a", "header", "p", "h1", "h2", "h3", "h4", "h5", "nav", "ul", "ol", "li", "main",
             "section", "span", "dl", "dt", "dd", "div", "strong", "br", "small", "figure", "figcaption", "svg", "rect", "table", "thead",
-            "tbody", "tr", "th", "td", "code", "pre", "article", "details", "summary", "script", "noscript"}
+            "tbody", "tr", "th", "td", "code", "pre", "article", "details", "summary", "script", "noscript", "n-u"}
 VOID = {"meta", "br"}
 CATEGORIES = {"kernel", "cpu_op", "cuda_runtime", "gpu_memcpy", "gpu_memset", "user_annotation", "python_function", "cuda_driver"}
 
@@ -37,12 +37,12 @@ class Markup(html.parser.HTMLParser):
         names = [name for name, _ in attrs]
         assert "style" not in names and not [n for n in names if n.startswith("on")], (tag, attrs)
         self.ids += [value for name, value in attrs if name == "id"]
-        self.text += " " * (tag != "span")      # which stands inside of a sentence
+        self.text += " " * (tag not in ("span", "n-u"))      # which stands inside of a sentence
         if tag not in VOID and not self.get_starttag_text().endswith("/>"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        self.text += " " * (tag != "span")
+        self.text += " " * (tag not in ("span", "n-u"))
         if tag not in VOID and not (self.open and self.open[-1] == tag):
             assert tag in {"rect"}, f"</{tag}> closes {self.open[-3:]}"
             return

@@ -47,11 +47,7 @@ export function legend(parts) {
       el(
         "li",
         null,
-        svg(
-          "svg",
-          { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" },
-          svg("rect", { class: p.class, width: 12, height: 12 }),
-        ),
+        svg("svg", { class: "swatch", "aria-hidden": "true" }, svg("rect", { class: p.class })),
         " ",
         p.label,
       ),

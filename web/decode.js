@@ -212,17 +212,14 @@ const noteWords = { gpu_user_annotation: "annotations", sync: "waits", overhead:
 
 // Tracks that are neither a stream nor a thread are called by what they hold; threads whose number is none have no name.
 function nameTracks(t) {
-  let nameless = 0;
   for (const track of t.tracks) {
-    if (track.type === "host" && track.tid < 0 && (!track.name || / -\d/.test(track.name))) track.title = `unnamed thread${nameless++ ? ` ${nameless}` : ""}`;
+    if (track.type === "host" && track.tid < 0 && !/^(?!thread -)./.test(track.name)) track.title = "unnamed thread";
     if (track.type !== "note") continue;
-    const kinds = new Set();
-    for (const row of t.rows.slice(track.row, track.row + track.depth))
-      for (let i = row.from; i < row.to; i++) kinds.add(t.kinds[t.label_kinds[t.label[i]]]);
-    const words = new Set([...kinds].map((kind) => noteWords[kind] ?? "others")),
-      isOfStream = kinds.has("gpu_user_annotation") || kinds.has("sync"),
-      place = track.name.trim().replace(/^Device /, "GPU ") || (isOfStream && track.tid >= 0 ? `stream ${track.tid}` : "");
-    track.title = [[...words].join(", "), place].filter(Boolean).join(" · ");
+    const words = new Set();
+    for (const { from, to } of t.rows.slice(track.row, track.row + track.depth))
+      for (let i = from; i < to; i++) words.add(noteWords[t.kinds[t.label_kinds[t.label[i]]]] ?? "others");
+    const place = track.name.trim().replace("Device", "GPU") || (/ann|wai/.test([...words]) && track.tid >= 0 && `stream ${track.tid}`);
+    track.title = [...words].join(", ") + (place ? ` · ${place}` : "");
   }
 }
 

@@ -46,7 +46,7 @@ function appendText(node, text) {
   let at = 0;
   for (const { 0: found, index } of text.matchAll(quantity)) {
     const from = index + found.search(/\S/);
-    node.append(text.slice(at, from), el("span", { class: "n" }));
+    node.append(text.slice(at, from), el("n-u"));
     at = index + found.length;
     node.lastChild.textContent = text.slice(from, at);
   }

@@ -62,7 +62,7 @@ export function cell(type, value) {
 }
 
 // What people read for a value of a column whose values are words of programs.
-export const asRead = (column, value) => (typeof value === "string" && column?.words && Object.hasOwn(column.words, value) ? column.words[value] : value);
+export const asRead = (column, value) => column?.words?.[value] ?? value;
 
 // What people call a column; in its table no other one is called so.
 export const called = (column) => column.name || column.head || column.key;

@@ -167,7 +167,7 @@ export class DataTable {
       { type: "button", onclick: (event) => copyText(toCsv(data.columns, visible()), event.currentTarget) },
       "copy as CSV",
     );
-    const save = (words, f) => el("button", { type: "button", "aria-label": `download what is shown of ${data.title} as ${words}`, title: `download what is shown as ${words}`, onclick: f }, `↓ ${words}`);
+    const save = (words, f) => el("button", { type: "button", title: `download what is shown of ${data.title} as ${words}`, onclick: f }, `↓ ${words}`);
     const files = [
       save("CSV", () => download(`${file}.csv`, "text/csv", toCsv(data.columns, visible()))),
       save("JSON", () =>

@@ -125,17 +125,17 @@ export function showSlice(box, entry, i, go, find) {
 export function showRange(box, lanes, from, to, clear) {
   const { rows, device } = sumUp(lanes, from, to);
   const streams = lanes.filter((l) => l.kind === "track" && l.track.type === "stream" && l.track.scenario === undefined).length;
-  const column = (key, head, type, help) => ({ key, head, type, help, shown: true });
+  const column = (key, head, type) => ({ key, head, type, shown: true });
   const table = new DataTable({
     title: "Contents",
     empty: "empty",
     rows: rows.map((r) => ({ ...r, kind: kindWords[r.kind] ?? r.kind })),
     columns: [
-      column("total_ns", "time inside", "ns", "Time of these slices that lies in the selection."),
-      column("count", "count", "count", "Slices that lie in the selection, at least in part."),
-      column("longest_ns", "longest", "ns", "Whole length of the longest of them."),
-      column("kind", "kind", "text", "What they are."),
-      column("name", "name", "text", "Their name, as recorded."),
+      column("total_ns", "time inside", "ns"),
+      column("count", "count", "count"),
+      column("longest_ns", "longest", "ns"),
+      column("kind", "kind", "text"),
+      column("name", "name", "text"),
     ],
   });
   replace(

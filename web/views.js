@@ -346,17 +346,17 @@ function ranks() {
     ["compute_ns", "computing"],
   ];
   const columns = [
-    ["rank", "rank", "id", "Number of the rank."],
-    ["step", "mean step", "ns", "Mean length of its counted steps."],
-    ["busy", "GPU busy %", "percent", "Share of a step in which its GPU had work."],
-    ["exposed", "exposed comm", "ns", "Communication in a step while no kernel computes."],
-    ["data", "data loader", "ns", "Time of a step in the data loader that nothing else covers."],
-    ["waits", "waits for others", "ns", "How long it waits in collectives in a step until the last rank comes."],
-    ["caused", "others wait for it", "ns", "How long the other ranks wait in a step because it came last, added up."],
-    ["last", "came last", "count", "Number of collectives to which it came last."],
-    ["clock", "clock off by", "ns", "How far its clock is ahead of the common one, derived from the ends of collectives."],
-    ["device", "device", "text", "Name of its GPU."],
-    ["host", "host", "text", "Machine on which it ran."],
+    ["rank", "rank", "id"],
+    ["step", "mean step", "ns"],
+    ["busy", "GPU busy %", "percent"],
+    ["exposed", "exposed comm", "ns", "communication in a step while no kernel computes"],
+    ["data", "data loader", "ns"],
+    ["waits", "waits for others", "ns", "in a step, until the last rank comes to a collective"],
+    ["caused", "others wait for it", "ns", "in a step, because it came last, added up"],
+    ["last", "came last", "count", "to so many collectives"],
+    ["clock", "clock off by", "ns", "ahead of the common one, by the ends of collectives"],
+    ["device", "device", "text"],
+    ["host", "host", "text"],
   ];
   const rows = all.map((r) => ({
     rank: r.rank,

@@ -80,9 +80,9 @@ static void bind(hu_out *out, hu_str s, void (*write)(hu_out *out, hu_str piece)
         if (!unit)
             continue;
         write(out, (hu_str){s.p + from, start - from});
-        hu_out_text(out, "<span class=\"n\">");
+        hu_out_text(out, "<n-u>");
         hu_out_write(out, s.p + start, i + 1 + unit - start);
-        hu_out_text(out, "</span>");
+        hu_out_text(out, "</n-u>");
         from = i + 1 + unit;
     }
     write(out, (hu_str){s.p + from, s.n - from});

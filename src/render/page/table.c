@@ -45,9 +45,9 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
 
 void hu_page_quantity(hu_out *out, const char *before, hu_cell_type type, double number)
 {
-    hu_out_printf(out, "<span class=\"n\">%s", before);
+    hu_out_printf(out, "<n-u>%s", before);
     hu_page_number(out, type, number);
-    hu_out_text(out, "</span>");
+    hu_out_text(out, "</n-u>");
 }
 
 void hu_page_open_link(hu_page *p, const char *section, const char *to, const char *more)
@@ -239,7 +239,7 @@ static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, doub
         if (width <= 0)
             continue;
         open_place(p, &shares[i], " tabindex=\"-1\"");
-        hu_out_printf(p->out, "<rect class=\"%s\" y=\"0\" height=\"%d\" x=\"", shares[i].class, BAR_HEIGHT);
+        hu_out_printf(p->out, "<rect class=\"%s\" height=\"%d\" x=\"", shares[i].class, BAR_HEIGHT);
         hu_out_fixed(p->out, x, 2);
         hu_out_text(p->out, "\" width=\"");
         hu_out_fixed(p->out, width, 2);
@@ -260,8 +260,7 @@ void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, 
         if (!(shares[i].ns > 0))
             continue;
         hu_out_printf(p->out,
-                      "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect "
-                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">",
+                      "<tr><td><svg class=\"swatch\" aria-hidden=\"true\"><rect class=\"%s\"/></svg></td><th scope=\"row\">",
                       shares[i].class);
         open_place(p, &shares[i], NULL);
         hu_out_printf(p->out, "%s%s</th><td>", shares[i].label, close_place(&shares[i]));
