@@ -17,7 +17,7 @@ static hu_str cut(hu_str *rest, char end)
     const char  *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
     const hu_str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
 
-    *rest = at ? (hu_str){at + 1, rest->n - part.n - 1} : (hu_str){rest->p + rest->n, 0};
+    *rest = at ? (hu_str){at + 1, rest->n - part.n - 1} : (hu_str){rest->n ? rest->p + rest->n : rest->p, 0};
     return part;
 }
 
