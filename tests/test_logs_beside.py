@@ -180,7 +180,7 @@ class Folder(Case):
         self.assertEqual(kinds, {"chrome-json": (1, 0), "log": (1, -1), "torch-memory-snapshot": (1, -1)})
         why = {Path(r["file"]).name: r["why"] for r in first["not_read"]}
         self.assertEqual(set(why), {"model.py", "notes.txt", "x.nsys-rep", "empty.json", "ds_config.json"})
-        self.assertEqual(why["ds_config.json"], "JSON without events")
+        self.assertTrue(why["ds_config.json"].startswith("a configuration of DeepSpeed"), why["ds_config.json"])
         self.assertIn("nsys export --type sqlite", why["x.nsys-rep"])
         self.assertEqual(Path(first["not_read"][0]["file"]).name, "x.nsys-rep", "what has a way out comes first")
         text = run("info", self.folder)[1].decode()

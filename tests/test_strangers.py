@@ -17,7 +17,7 @@ MADE = {
     "r.nvvp": (b"\x01\x02\x03", "nvprof"),
     "meta.db": (DATABASE, "HPCToolkit"),
     "traces.otf2": (b"\x03BOTF2\x00\x03\x02\x02\x03", "OTF2"),
-    "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "dcgm-exporter"),
+    "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "no sample of a GPU"),
     "all_reduce.txt": (b"# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592\n", "nccl-tests"),
     "results.stats.csv": (b'"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n', "rocprof"),
     "kernel_trace.csv": (b'"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name"\n', "rocprofv3"),
@@ -33,7 +33,6 @@ MADE = {
     "traces.tar": (b"rank0.json" + bytes(247) + b"ustar\x0000" + bytes(249) + b'{"traceEvents": []}', "tar xf"),
     "trace.json": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
     "login.json": (b"<!doctype html>\n<html><head><title>Sign in</title>", "sign in"),
-    "rocm_smi.json": (b'{"card0": {"Temperature (Sensor edge) (C)": "36.0"}}', "rocm-smi"),
     "ds_config.json": (b'{"fp16": {"enabled": true}, "train_micro_batch_size_per_gpu": 1}', "configuration of DeepSpeed"),
     "result.json": (b'{"job_meta": {"trial_name": "AR"}, "step_t_base": {"16": 46.67}}', "holdup stragglers"),
     "timeline.json": (b'[{"name":"backward-compute","cat":"backward-compute","pid":0,"tid":0,"ts":1.5,"dur":2.5,"ph":"X","args":'
@@ -79,8 +78,8 @@ class Strangers(unittest.TestCase):
         """Files that these tools wrote; none is read as something else."""
         found = 0
         for pattern, words in (("hpctoolkit/*/*.db", "HPCToolkit"), ("otf2/*/traces.otf2", "OTF2"), ("otf2/*/traces.def", "OTF2"), ("otf2/*/traces/*", "OTF2"), ("otf2/*/scorep.cfg", "OTF2"),
-                               ("straggler/*/*", "holdup stragglers"), ("timeline/*/*", "holdup stragglers"), ("smi/*/*.json", "rocm-smi"), ("nsys-rep/*/*", "nsys export"),
-                               ("dcgm/*/*", "dcgm-exporter"), ("smi/*/*.txt", "nvidia-smi"), ("smi/*/*.csv", "nvidia-smi"), ("smi/*/*.xml", "nvidia-smi")):
+                               ("straggler/*/*", "holdup stragglers"), ("timeline/*/*", "holdup stragglers"), ("nsys-rep/*/*", "nsys export"),
+                               ("dcgm/*/*.md", "dcgm-exporter")):
             for path in sorted((SHARED / "traces").glob(pattern)):
                 with self.subTest(path.name):
                     status, _, err = run("report", path, "-q")
