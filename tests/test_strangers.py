@@ -17,7 +17,7 @@ MADE = {
     "r.nvvp": (b"\x01\x02\x03", "nvprof"),
     "meta.db": (DATABASE, "HPCToolkit"),
     "traces.otf2": (b"\x03BOTF2\x00\x03\x02\x02\x03", "OTF2"),
-    "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "no sample of a GPU"),
+    "a.prom": (b'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 31\n', "sample"),
     "all_reduce.txt": (b"# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592\n", "nccl-tests"),
     "results.stats.csv": (b'"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n', "rocprof"),
     "kernel_trace.csv": (b'"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name"\n', "rocprofv3"),
