@@ -18,8 +18,8 @@ static void check(const hu_execution_answer *a)
     for (size_t i = 0; i < a->n_rows; i++)
         calls += a->rows[i].calls;
     if (calls != a->operators || a->depth > a->operators || a->outermost > a->operators || a->with_shapes > a->operators) {
-        fprintf(stderr, "fuzz_execution: %lld calls of %lld operators, %lld deep\n", (long long)calls, (long long)a->operators,
-                (long long)a->depth);
+        fprintf(stderr, "fuzz_execution: %lld calls of %lld operators, %lld deep\n", (long long)calls,
+                (long long)a->operators, (long long)a->depth);
         abort();
     }
 }

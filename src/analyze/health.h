@@ -56,11 +56,11 @@ typedef struct {
     int64_t    graph_kernels;     /* kernels that came from one launch together with others */
     int64_t    gpu_processes;     /* that launched device work, at most 9 */
     unsigned   missing;           /* bits 1 << hu_missing */
-    char       others[384];       /* of a trace with none but events of unknown kinds: where most of their time is, by name */
-    bool       by_nsight;         /* Nsight Systems made the capture */
-    bool       by_rocm;           /* a profiler of ROCm did */
-    bool       by_holdup;         /* `holdup run` did */
-    bool       by_xla;            /* the profiler of JAX or TensorFlow did */
+    char       others[384]; /* of a trace with none but events of unknown kinds: where most of their time is, by name */
+    bool       by_nsight;   /* Nsight Systems made the capture */
+    bool       by_rocm;     /* a profiler of ROCm did */
+    bool       by_holdup;   /* `holdup run` did */
+    bool       by_xla;      /* the profiler of JAX or TensorFlow did */
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chakra.c - execution traces of MLCommons Chakra: a GlobalMetadata and then nodes, each a protocol buffer behind its length.
+ * chakra.c - execution traces of MLCommons Chakra: a GlobalMetadata, then nodes, each a protocol buffer behind its length.
  *
  * Fields as in the files that its converters write (et_def.proto).  What a converter of PyTorch's traces takes over stands
  * in attributes: rf_id, scope, tid; shapes and types are JSON text again.

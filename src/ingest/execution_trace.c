@@ -3,7 +3,7 @@
  *
  * Nodes are walked where they lie, without a tree: such a file is half values of tensors.  Two forms of a node: until 1.0.1
  * numbers are members ("rf_id", "parent", "scope"), later they are in "attrs" and the parent is "ctrl_deps".  A node comes
- * when its operator has ended, so its parent stands behind it.  A job that was killed leaves no "]": what came before counts.
+ * when its operator has ended, so its parent stands behind it.  A job that was killed leaves no "]"; what came counts.
  */
 #include "ingest/execution_trace.h"
 
@@ -205,8 +205,8 @@ static bool number_nodes(const hu_execution *e, hu_map *map)
 }
 
 /*
- * How deep each node lies: from a node up to one that is known, then down again; so each is passed twice.  A ring of parents,
- * which only a made-up file has, ends where it began.  False: no memory.
+ * How deep each node lies: from a node up to one that is known, then down again; so each is passed twice.  A ring of
+ * parents, which only a made-up file has, ends where it began.  False: no memory.
  */
 static bool measure_depths(hu_execution *e, hu_arena *arena)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * perf_data.c - perf.data as `perf record` leaves it (docs/formats/perf.md): a header, the events that were sampled, records.
+ * perf_data.c - perf.data as `perf record` leaves it (docs/formats/perf.md): a header, the events that were sampled, and
+ * records.
  *
  * Layout as in the kernel's include/uapi/linux/perf_event.h and tools/perf/Documentation/perf.data-file-format.txt.  Records
  * are written by the CPU that they come from, so they are sorted by time before they are read: a mapping counts from when it
  * was made.  Addresses stay addresses, as [module]+0xoffset: names are in files that are elsewhere.  Traps: what stands in a
- * sample depends on its event; behind an AUXTRACE record lies data that no length of a record covers; files that were written
- * to a pipe have another header and keep their events among the records.
+ * sample depends on its event; behind an AUXTRACE record lies data that no length of a record covers; files that were
+ * written to a pipe have another header and keep their events among the records.
  */
 
 #include <stdio.h>
@@ -459,8 +460,8 @@ static uint64_t skip_read(const reader *r, uint64_t at, uint64_t format)
     return word(r, at) > MOST_FIELDS ? UINT32_MAX : 8 + times + word(r, at) * each;
 }
 
-/* Several events sample the same time several times: the first counts, and its twin on cores of the other kind, which only the
-   high half of the config tells apart. */
+/* Several events sample the same time several times: the first counts, and its twin on cores of the other kind, which only
+   the high half of the config tells apart. */
 static bool is_counted(const reader *r, const event *e)
 {
     const event *first = NULL;

@@ -112,11 +112,11 @@ static const char *json_words(hu_str head)
 const char *hu_stranger_impostor_words(hu_str head)
 {
     if (hu_execution_trace_probe(head))
-        return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace that "
-               "torch.profiler exported has the times";
+        return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace "
+               "that torch.profiler exported has the times";
     if (is_drawn_table(head))
-        return "a timeline that was drawn from a table of operations; `holdup stragglers` reads that table as CSV, and says which "
-               "worker or stage slows the job down (docs/stragglers.md)";
+        return "a timeline that was drawn from a table of operations; `holdup stragglers` reads that table as CSV, and says "
+               "which worker or stage slows the job down (docs/stragglers.md)";
     if (json_words(head))
         return json_words(head);
     if (hu_node_log_probe(head))

@@ -63,8 +63,9 @@ static const struct {
     {{"BZh", 3}, "compressed by bzip2; unpack it (bzip2 -dk FILE)"},
     {{"\x89HDF", 4}, "an HDF5 file; of Nsight Systems, export it again with --type sqlite"},
     {{"HPCTOOLKIT", 10},
-     "a database of HPCToolkit, which hpcviewer shows and holdup does not read; pipit converts it: python3 -c \"import pipit; "
-     "pipit.Trace.from_hpctoolkit('FOLDER').to_chrome('trace.json')\"; `holdup run -- COMMAND` records the program anew"},
+     "a database of HPCToolkit, which hpcviewer shows and holdup does not read; pipit converts it: python3 -c \"import "
+     "pipit; pipit.Trace.from_hpctoolkit('FOLDER').to_chrome('trace.json')\"; `holdup run -- COMMAND` records the program "
+     "anew"},
     {{"\x03"
       "BOTF2",
       6},
@@ -79,9 +80,9 @@ static const struct {
      "part of a trace of Score-P (OTF2), which holdup does not read; " OTF2},
     {{"SCOREP_", 7}, "a configuration of Score-P, whose trace (OTF2) lies beside it, which holdup does not read; " OTF2},
     {{"PAR1", 4},
-     "a Parquet file. A table of operations (dp_rank, stage, step, optype, …) goes to `holdup stragglers` as CSV: python3 -c "
-     "\"import pandas as p; p.read_parquet('FILE').to_csv('rows.csv', index=False)\". Of Nsight Systems, export it again with "
-     "--type sqlite"},
+     "a Parquet file. A table of operations (dp_rank, stage, step, optype, …) goes to `holdup stragglers` as CSV: python3 "
+     "-c \"import pandas as p; p.read_parquet('FILE').to_csv('rows.csv', index=False)\". Of Nsight Systems, export it again "
+     "with --type sqlite"},
     {{"ARROW1", 6}, "an Arrow file; of Nsight Systems, export it again with --type sqlite"},
     {{"\x7f"
       "ELF",

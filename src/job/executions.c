@@ -2,12 +2,13 @@
  * executions.c - an execution trace and a trace of torch.profiler of the same steps: rf_id is the other's "External id", but
  * for a distance.
  *
- * Both number what the program runs, and one of them may have begun earlier: of real files of one run 5,335 of 5,337 ids are
- * in both, and 333 of them with the same name; two further on all 5,337 have it.  So the distance is looked for: that at
- * which most of a sample of operators have equal names.  All ranks of a job count alike and run the same operators, so a number and a name do not tell whose trace it is: the
- * process does, and where there is one of each nothing else is needed.  Shapes are put into the profiler's words: a number
- * that is no tensor has none, a list of numbers neither.  They are taken only where the trace has no shapes at all, so that
- * equal inputs stay equal texts.
+ * Both number what the program runs, and one of them may have begun earlier: of real files of one run 5,335 of 5,337 ids
+ * are in both, and 333 of them with the same name; two further on all 5,337 have it.  So the distance is looked for at which
+ * most of a sample of operators have equal names.  All ranks of a job count alike and run the same operators, so a number
+ * and a name do not tell whose trace it is: the process does, and where there is one of each nothing else is needed.
+ *
+ * Shapes are put into the profiler's words: a number that is no tensor has none, a list of numbers neither.  They are taken
+ * only where the trace has no shapes at all, so that equal inputs stay equal texts.
  */
 #include "job/executions.h"
 
