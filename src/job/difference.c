@@ -183,7 +183,7 @@ static int by_size(const void *left, const void *right)
                   : hu_str_compare(((const hu_name_change *)left)->name, ((const hu_name_change *)right)->name);
 }
 
-/* Of a step: the mean of all calls times the calls in a step that counts, for sums are of the whole capture.  Else of a call. */
+/* Of a step: the mean of all calls times the calls in a step, for sums are of the whole capture.  Else of a call. */
 static void value_of(const row *r, const hu_digest *d, bool is_per_step, double *ns, double *calls)
 {
     const double share = is_per_step ? (double)r->calls_in_steps / (double)hu_digest_step_count(d) : 1;

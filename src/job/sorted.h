@@ -20,7 +20,10 @@ typedef enum {
     HU_INPUT_KINDS,
 } hu_input_kind;
 
-/* Each in the order in which they were named, execution traces among the traces if there are any; what could not be found is in of[HU_INPUT_RANK].unread. */
+/*
+ * Each in the order in which they were named, execution traces among the traces if there are any; what could not be found is
+ * in of[HU_INPUT_RANK].unread.
+ */
 typedef struct {
     hu_inputs      of[HU_INPUT_KINDS];
     const regex_t *pattern; /* that finds steps in logs (ingest/step_log.h); NULL: known forms */
