@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 600           # the slowest takes a third of it, beside others
+SHOWN = 20              # of the suites that take longest
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
 # They mostly wait, for other programs: one after the other, beside the rest.
@@ -107,7 +108,8 @@ def main() -> int:
         if r.failed:
             print(r.log)
     for title, key in (("slowest", "seconds"), ("most CPU", "cpu_seconds")):
-        print(f"  {title}: " + ", ".join(f"{r.suite} {getattr(r, key):.0f} s" for r in sorted(results, key=lambda r: -getattr(r, key))[:10]))
+        longest = sorted(results, key=lambda r: -getattr(r, key))[:SHOWN]
+        print(f"  {title} of {sum(getattr(r, key) for r in results):.0f} s: " + ", ".join(f"{r.suite} {getattr(r, key):.0f} s" for r in longest))
     ran, failed, skipped = (sum(getattr(r, what) for r in results) for what in ("ran", "failed", "skipped"))
     print(f"{options.title}: {ran - failed - skipped} passed, {failed} failed, {skipped} skipped")
     return failed != 0
