@@ -111,6 +111,7 @@ bench: build
 	@ninja -C $(BUILD) --quiet bench/phases bench/pieces bench/query
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md $(if $(HUGE),--huge)
 	@python3 bench/costs.py --build $(BUILD) --page docs/performance.md
+	@python3 bench/formats.py --holdup $(BUILD)/holdup --page docs/performance.md
 
 scoreboard: build
 	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md

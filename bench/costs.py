@@ -34,9 +34,9 @@ BENCHES = (("A call of the C library", ["osrt.py"], "Added by the library to cal
             "(`--osrt-threshold 0`). `holdup info` reads the same file without analysing it."))
 
 
-def cut(text: str) -> tuple[str, str]:
-    """A page without this section, and the section; "" when there is none."""
-    start = text.find(f"## {TITLE}\n")
+def cut(text: str, title: str = TITLE) -> tuple[str, str]:
+    """A page without a section, and the section; "" when there is none."""
+    start = text.find(f"## {title}\n")
     if start < 0:
         return text, ""
     end = text.find("\n## ", start + 1)
@@ -44,9 +44,9 @@ def cut(text: str) -> tuple[str, str]:
     return text[:start] + text[end:], text[start:end]
 
 
-def put(text: str, section: str) -> str:
+def put(text: str, section: str, title: str = TITLE) -> str:
     """The section at the end of a page, in place of an older one."""
-    rest, _old = cut(text)
+    rest, _old = cut(text, title)
     return rest.rstrip("\n") + "\n\n" + section.strip("\n") + "\n" if section else rest
 
 

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import costs as costs_page
+import formats
 from contenders import Holdup, Peers
 from inputs import ROOT, Cache, fallback_note, find_sources
 from measuring import Meter, stop
@@ -82,8 +83,10 @@ def main() -> int:
     print(terminal(measured, promises, about))
     if a.out:
         a.out.parent.mkdir(parents=True, exist_ok=True)
-        costs = costs_page.cut(a.out.read_text())[1] if a.out.exists() else ""      # the other command's section
-        a.out.write_text(costs_page.put(page(measured, promises, about, meter.failures), costs))
+        old, new = a.out.read_text() if a.out.exists() else "", page(measured, promises, about, meter.failures)
+        for title in (costs_page.TITLE, formats.TITLE):                             # the other commands' sections
+            new = costs_page.put(new, costs_page.cut(old, title)[1], title)
+        a.out.write_text(new)
     wrong = complaints(measured)
     for line in [*wrong, *meter.failures]:
         print(f"bench: {line}", file=sys.stderr)

@@ -36,7 +36,7 @@ static void add_variant(const char *name, chrome_scan_event *scan)
 
 static void find_variants(void)
 {
-    const hu_cpu best = hu_cpu_detect();
+    const hu_cpu best = hu_cpu_best();
 
     add_variant("scalar", chrome_scan_event_scalar);
     if (best == HU_CPU_NEON)
