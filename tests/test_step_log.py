@@ -142,6 +142,13 @@ class Steps(Case):
         self.assertAlmostEqual(change["after_ns"] / change["before_ns"], 1.15, delta=0.01)
         self.assertIn("slower_since", self.hints(told))
 
+    def test_both_levels_of_a_change_are_told(self) -> None:
+        """The median over two levels is that of neither; a step is slow beside those around it."""
+        path = self.write("".join(megatron(i + 1, 3000 if i in (11, 17, 30, 52, 53, 80, 99) else 1000 if i < 120 else 4000) for i in range(240)))
+        text = " ".join(run("report", path)[1].decode().split())
+        self.assertIn("1.00 s, typically, and from step 121 on 4.00 s", text)
+        self.assertIn("than the typical step before step 121, or from it on", text)
+
     def test_noise_is_no_change(self) -> None:
         noise = [0.9 + 0.2 * ((i * 7919) % 101) / 100 for i in range(300)]
         told = self.of("".join(megatron(i + 1, 600 * noise[i]) for i in range(300)))

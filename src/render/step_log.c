@@ -72,20 +72,22 @@ static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     const double share = a->total_ns > 0 ? a->slow_ns / a->total_ns : 0;
-    char         when[96] = "";
+    char         when[96] = "", where[64] = "";
 
     if (share < LEAST_SLOW)
         return;
+    if (a->has_change)
+        snprintf(where, sizeof where, " before step %lld, or from it on", (long long)a->change_at);
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
     SAY(add(out, n, "slow_steps", share * a->step.mean),
-        "%zu of %zu %s more than 1.5 times as long as the typical step%s. %s cost%s %s of the time of all steps; the "
+        "%zu of %zu %s more than 1.5 times as long as the typical step%s%s. %s cost%s %s of the time of all steps; the "
         "slowest, step %lld (line %llu), took %s.",
         a->n_slow, a->step.n,
         a->covers > 1    ? (a->n_slow == 1 ? "lines tells of steps that take" : "lines tell of steps that take")
         : a->n_slow == 1 ? "steps takes"
                          : "steps take",
-        when, a->n_slow == 1 ? "It" : "They", a->n_slow == 1 ? "s" : "", hu_say_pct(100 * share).t,
+        where, when, a->n_slow == 1 ? "It" : "They", a->n_slow == 1 ? "s" : "", hu_say_pct(100 * share).t,
         (long long)a->slowest->iteration, (unsigned long long)a->slowest->line, hu_say_time((double)a->slowest->ns).t);
 }
 

@@ -40,7 +40,11 @@ static void write_step(const hu_log_report *r, hu_out *out)
 
     if (a->step.n == 0)
         return;
-    n = (size_t)snprintf(line, sizeof line, "%s, typically", hu_say_time(a->step.median).t);
+    if (a->has_change) /* a median over both levels is that of neither */
+        n = (size_t)snprintf(line, sizeof line, "%s, typically, and from step %lld on %s", hu_say_time(a->before_ns).t,
+                             (long long)a->change_at, hu_say_time(a->after_ns).t);
+    else
+        n = (size_t)snprintf(line, sizeof line, "%s, typically", hu_say_time(a->step.median).t);
     if (a->step.n >= 10)
         n += (size_t)snprintf(line + n, sizeof line - n, " (10 %% take less than %s, 10 %% more than %s)",
                               hu_say_time(a->step.p10).t, hu_say_time(a->step.p90).t);
