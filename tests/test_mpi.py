@@ -66,7 +66,8 @@ class Mpi(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             Job(11, ranks=5, count=20, late=2).write(folder)
-            self.assertEqual(self.same("report", folder)[0], 0)
+            (folder / "train.py").write_text("import torch\n")
+            self.assertIn(b"train.py", self.same("report", folder)[1])
             self.same("report", folder, "--json", sizes=(2,))
             self.same("report", folder, "--view", "comm", "--csv", sizes=(3,))
             self.same("report", folder, "--merge", "--view", "kernels", sizes=(2,))

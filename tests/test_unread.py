@@ -227,7 +227,9 @@ class Faces(Folder):
             one, end = decoder.raw_decode(text.lstrip())
             seen.append(one)
             text = text.lstrip()[end:]
-        self.assertEqual((status, [s["unread"] and s["unread"][0]["file"] for s in seen]), (3, [[], str(self.broken)]))
+        inventory, *files = seen
+        self.assertEqual((inventory["directory"], inventory["files"]), (str(self.job), 2))
+        self.assertEqual((status, [s["unread"] and s["unread"][0]["file"] for s in files]), (3, [[], str(self.broken)]))
         self.assertIn(f"file {self.broken} unread ", self.text("info", self.job, status=3))
 
     def test_stragglers_need_every_table(self) -> None:

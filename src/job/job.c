@@ -156,6 +156,7 @@ static int read_beside(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *er
         of->at[of->n++] = r->input;
         r->error.code = 0;
     }
+    sorted->of[HU_INPUT_RANK].left = w->inputs->left;
     return hu_beside_read(sorted, &w->options->limits, arena, w->options->beside, &out->unread, err);
 }
 

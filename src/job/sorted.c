@@ -182,6 +182,8 @@ static bool is_listed(const hu_inputs *inputs, const char *path)
 
 static void leave(hu_left *left, const char *path, bool is_trace)
 {
+    if (hu_str_ends(hu_str_of(path), HU_STR(".html"))) /* an answer: a page of an earlier report */
+        return;
     if (left->n < HU_LEFT_NAMED)
         left->at[left->n] = path;
     left->n++;

@@ -90,9 +90,17 @@ static int add_beside(char **paths, int n, int k, hu_arena *arena, hu_inputs *in
     return 0;
 }
 
+static void add_left(hu_left *all, const hu_left *more)
+{
+    for (size_t i = 0; i < more->n && i < HU_LEFT_NAMED && all->n + i < HU_LEFT_NAMED; i++)
+        all->at[all->n + i] = more->at[i];
+    all->n += more->n;
+    all->n_traces += more->n_traces;
+}
+
 /* What this process sees.  An argument that cannot be expanded adds nothing; why[its number] says why. */
-static int list_own(char **paths, int n, int process, bool beside, hu_arena *arena, entries *out, hu_error *why,
-                    hu_error *err)
+static int list_own(char **paths, int n, int process, bool beside, hu_arena *arena, entries *out, hu_left *left,
+                    hu_error *why, hu_error *err)
 {
     HU_VEC(entry) list = {0};
     HU_VEC(lost) unread = {0};
@@ -104,6 +112,7 @@ static int list_own(char **paths, int n, int process, bool beside, hu_arena *are
             continue;
         if (beside && add_beside(paths, n, k, arena, &inputs, err) < 0)
             return err->code;
+        add_left(left, &inputs.left);
         for (size_t i = 0; i < inputs.unread.n; i++) {
             const lost u = {k, inputs.unread.at[i].file, inputs.unread.at[i].error};
 
@@ -346,7 +355,7 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), arena, &own, why, err) < 0)
+    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), arena, &own, &out->left, why, err) < 0)
         crew->give_up(crew, err);
     rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
                                 : follow(crew, own, arena, &p, err);
