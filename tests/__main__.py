@@ -28,7 +28,8 @@ SHOWN = 20              # of the suites that take longest
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
 # They mostly wait, for other programs: one after the other, beside the rest.
-WAITING = ("test_trace_command", "test_launchers", "test_monitor_vendor")
+WAITING = ("test_trace_command", "test_launchers", "test_monitor_vendor", "test_monitor_host", "test_monitor_nvidia", "test_monitor", "test_view", "test_top",
+           "test_run")
 # They measure times, so they have the machine to themselves, last.
 ALONE = ("test_perf", "test_recorded")
 
