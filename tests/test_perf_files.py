@@ -109,8 +109,49 @@ class Script(Case):
         self.assertEqual(status, 3)
         self.assertIn("perf record -g -e cpu-clock", err)
 
+    def test_other_events(self) -> None:
+        """What happens now and then is no sample of a CPU, also where it stands first; of clocks cpu-clock is preferred."""
+        def line(event: str, function: str) -> str:
+            return f"python 812/812 [003]  5717.000001:          1 {event}:           7f0010 {function}+0x4 (/usr/lib/libc.so.6)\n"
+
+        clocks = ["cpu-clock:u", "task-clock:ppp", "cpu_core/cycles/:P", "ref-cycles"]
+        others = ["page-faults", "context-switches", "instructions:u", "cache-misses", "cpu_core/instructions/", "sched:sched_switch", "cpu-migrations"]
+        for i, clock in enumerate(clocks):
+            text = "".join(line(e, "other") for e in others * 2 + clocks[:i:-1]) + line(clock, "right") * 3
+            functions = {r["name"]: r["self_samples"] for r in told(self.write("out.txt", text))["cpu_samples"]["functions"]}
+            self.assertEqual(functions, {"right": 3}, clock)
+        cores = line("cpu_core/cycles/:P", "right") + line("cpu_atom/cycles/:P", "right") + line("cycles", "right")
+        self.assertEqual(told(self.write("out.txt", cores))["cpu_samples"]["samples"], 3)
+        status, _, err = run("report", self.write("pf.txt", "".join(line(e, "other") for e in others)), "-q")
+        self.assertEqual(status, 3)
+        self.assertIn("only other events, the first of page-faults", err)
+
+    def forms(self, text: str) -> tuple[dict[str, int], dict[str, Any]]:
+        rank = told(self.write("form.txt", text))
+        return {r["name"]: r["total_samples"] for r in rank["cpu_samples"]["functions"]}, rank["quality"]
+
+    def test_forms(self) -> None:
+        """Fields that -F leaves out or adds, and records of perf's own among the samples; blanks before frames."""
+        wanted = {"add_stub": 2, "main": 2}
+        frames = "\t        7f1c2b3d add_stub\n\t        55d0a2f1 main\n\n"
+        heads = "bash 814 5717.334360:", "bash 814 5717.335360:"
+        functions, quality = self.forms("".join(f"{h} \n{frames}" for h in heads))  # -F comm,tid,time,ip,sym
+        self.assertEqual((functions, quality["lost_records"]), (wanted, 0))
+        self.assertIn("2 samples do not say their event", quality["profiler_warned"])
+        functions, _ = self.forms("".join(f"{h}      7f1c2b3d0a10 add_stub\n" for h in heads))  # the same without chains
+        self.assertEqual(functions, {"add_stub": 2})
+        for before, after in (("\t", "        "), ("stub\n", "stub+0x1d (/lib/a.so)\n  add.cpp:12\n"), ("\n\n", "\n  main.c:7\n\n")):
+            functions, quality = self.forms("".join(f"{h}    1000000 cpu-clock:u: \n{frames.replace(before, after)}" for h in heads))
+            self.assertEqual((functions, quality["lost_records"], quality["profiler_warned"]), (wanted, 0, ""), after)
+        tasks = "".join(f"python3 22748 18456.393300: PERF_RECORD_{r}\n" for r in (
+            "COMM exec: python3:22748/22748", "MMAP2 22748/22748: [0x5629(0x6000) @ 0x2000 fe:00 247149 0]: r-xp /usr/bin/env", "SWITCH OUT preempt", "FORK(1:1):(2:2)"))
+        functions, quality = self.forms(tasks * 20 + "".join(f"{h}    1000000 cpu-clock:u: \n{frames}{tasks}" for h in heads))
+        self.assertEqual((functions, quality["lost_records"], quality["profiler_warned"]), (wanted, 0, ""))
+        functions, quality = self.forms("".join(f"{h} cpu-clock: \n" for h in heads))  # -F sym without ip: perf prints no function
+        self.assertIn("2 samples have no function", quality["profiler_warned"])
+
     def test_logs_are_no_scripts(self) -> None:
-        for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n"):
+        for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n", "epoch 3 1.250000:\n", "epoch 3 1.250000:\n  loss\n", "epoch 3 1.250000: abc def\n"):
             status, _, err = run("info", self.write("a.txt", text), "-q")
             self.assertEqual(status, 3, text)
             self.assertNotIn("perf script", err.replace("samples that `perf script` printed", ""))
@@ -195,11 +236,16 @@ class Made(Case):
         self.assertIn("1 samples of the idle task", rank["quality"]["profiler_warned"])
 
     def test_two_events(self) -> None:
-        """Samples say by their identifier which event they are of: the first that samples time counts."""
+        """Samples say by their identifier which event they are of: the best clock counts, wherever it stands."""
+        self.told_of(((2, 314), (1, 0), (0, 0)), 5, "5 records of events")  # a tracepoint, cpu-clock, cycles
+        self.told_of(((0, 0), (1, 1), (1, 0)), 3, "7 records of events")    # cycles, task-clock, cpu-clock
+        self.told_of(((0, 1), (1, 2), (0, 0)), 3, "the first of a count")   # instructions, page-faults, cycles
+
+    def told_of(self, events: tuple[tuple[int, int], ...], samples: int, warned: str) -> None:
         kind = SAMPLE_TYPE | 1 << 16
         ids, entries, records = [21, 22, 23], b"", b""
         at = 104 + 3 * 80
-        for i, (of_type, config) in enumerate(((2, 314), (1, 0), (0, 0))):  # a tracepoint, cpu-clock, cycles
+        for i, (of_type, config) in enumerate(events):
             entries += struct.pack("<IIQQQQQ", of_type, 64, config, 1000, kind, 0, 1 << 10 | 1 << 18) + bytes(16) + struct.pack("<QQ", at + 8 * i, 8)
         for number, n in zip(ids, (2, 5, 3)):
             for k in range(n):
@@ -207,8 +253,8 @@ class Made(Case):
         data = at + 24
         head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 80, 104, 240, data, len(records), 0, 0) + bytes(32)
         rank = told(self.write("perf.data", head + entries + struct.pack("<3Q", *ids) + records))
-        self.assertEqual(rank["cpu_samples"]["samples"], 5)
-        self.assertIn("5 records of events", rank["quality"]["profiler_warned"])
+        self.assertEqual(rank["cpu_samples"]["samples"], samples)
+        self.assertIn(warned, rank["quality"]["profiler_warned"])
 
     def test_cut(self) -> None:
         whole = perf_data(MADE)
@@ -217,6 +263,22 @@ class Made(Case):
             self.assertEqual(run("report", path, "--strict", "-q")[0], 4, end)
         for end in (8, 60, 150):
             self.assertEqual(run("report", self.write("head.data", whole[:end]), "-q")[0], 3, end)
+
+    def test_names(self) -> None:
+        """A child and a thread have the name of what made them until they take another."""
+        records = b"".join([command(5, 5, b"trainer", 1000), forked(6, 5, 1100), forked(8, 6, 1150), command(8, 8, b"other", 1200),
+                            record(7, struct.pack("<iiiiQ", 5, 5, 7, 5, 1100) + stamp(5, 5, 1100))])
+        records += b"".join(sampled(5 if t == 7 else t, t, 2000 + t, [USER, 0x4020]) for t in (5, 6, 7, 8))
+        status, out, err = run("query", self.write("perf.data", perf_data(records)), "select c.tid, t.name from cpu_sample c join track t on t.id = c.track order by 1", "--csv")
+        self.assertEqual((status, out.decode().split()[1:]), (0, ["5,trainer", "6,trainer", "7,trainer", "8,other"]), err)
+
+    def test_stacks(self) -> None:
+        """Stacks that were copied (--call-graph dwarf) are not followed, which is said; records of other types are nothing to warn of."""
+        records = b"".join(sampled(5, 5, 1000 + i, [USER, 0x4020]) for i in range(3)) + record(4, bytes(24) + stamp(5, 5, 4100))
+        self.assertEqual(told(self.write("perf.data", perf_data(records)))["quality"]["profiler_warned"], "")
+        warned = told(self.write("perf.data", perf_data(records, sample_type=SAMPLE_TYPE | 1 << 12 | 1 << 13)))["quality"]["profiler_warned"]
+        self.assertIn("3 samples have a copy of the stack (--call-graph dwarf), which is not followed", warned)
+        self.assertIn("perf script -i FILE", warned)
 
     def test_killed(self) -> None:
         """perf that was killed leaves a length of 0."""

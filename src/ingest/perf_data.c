@@ -46,6 +46,7 @@ enum {
     HAS_CPU = 128,
     HAS_PERIOD = 256,
     HAS_STREAM_ID = 512,
+    HAS_USER_STACK = 1 << 13,
     HAS_IDENTIFIER = 1 << 16,
 };
 
@@ -57,7 +58,8 @@ enum {
     TYPE_TRACEPOINT = 2,
     CONFIG_CYCLES = 0,
     CONFIG_CPU_CLOCK = 0,
-    CONFIG_TASK_CLOCK = 1
+    CONFIG_TASK_CLOCK = 1,
+    CONFIG_REF_CYCLES = 9,
 };
 enum { MODE_MASK = 7, MODE_KERNEL = 1, MODE_GUEST_KERNEL = 4, COMM_EXEC = 1 << 13 }; /* misc of a record */
 
@@ -66,7 +68,7 @@ static const uint64_t CONTEXT = UINT64_MAX - 4095, CONTEXT_KERNEL = UINT64_MAX -
 typedef struct {
     uint32_t type;
     uint64_t config, period, sample_type, read_format, flags;
-    bool     is_time; /* it is sampled where time goes, and no tracepoint */
+    int      clock; /* as perf_samples_rank has them */
 } event;
 
 typedef struct {
@@ -91,7 +93,8 @@ typedef struct {
     hu_map command_of;        /* thread -> string id */
     HU_VEC(mapping) mappings; /* by process and start; none overlaps another of its process */
     HU_VEC(place) order;
-    int64_t skipped, compressed, bad; /* records of other types; that are packed; that are no records */
+    int64_t compressed, bad; /* records that are packed; that are no records */
+    int64_t stacks;          /* of the program, as bytes, which only a library that reads DWARF can follow */
     bool    is_cut;
 } reader;
 
@@ -140,6 +143,18 @@ static hu_str text_of(const reader *r, uint64_t at, uint64_t end)
 
 /* events */
 
+/* The high half of a hardware event's config is the kind of cores. */
+static int clock_of(const event *e)
+{
+    const hu_str name = e->type == TYPE_SOFTWARE && e->config == CONFIG_CPU_CLOCK              ? HU_STR("cpu-clock")
+                        : e->type == TYPE_SOFTWARE && e->config == CONFIG_TASK_CLOCK           ? HU_STR("task-clock")
+                        : e->type == TYPE_HARDWARE && (uint32_t)e->config == CONFIG_CYCLES     ? HU_STR("cycles")
+                        : e->type == TYPE_HARDWARE && (uint32_t)e->config == CONFIG_REF_CYCLES ? HU_STR("ref-cycles")
+                                                                                               : HU_STR("another");
+
+    return perf_samples_rank(name);
+}
+
 static int add_event(reader *r, uint64_t at, uint64_t bytes, hu_error *err)
 {
     event e;
@@ -154,7 +169,7 @@ static int add_event(reader *r, uint64_t at, uint64_t bytes, hu_error *err)
                 .sample_type = word(r, at + 24),
                 .read_format = word(r, at + 32),
                 .flags = word(r, at + 40)};
-    e.is_time = e.type != TYPE_TRACEPOINT && !(e.type == TYPE_SOFTWARE && e.config > CONFIG_TASK_CLOCK);
+    e.clock = clock_of(&e);
     return hu_vec_push(r->arena, &r->events, e) ? 0 : hu_fail_memory(err);
 }
 
@@ -294,8 +309,6 @@ static int list_records(reader *r, uint64_t at, uint64_t end, bool is_pipe, int6
                                (long long)most);
             if (!list_record(r, at, type, size))
                 return hu_fail_memory(err);
-        } else if (type < RECORD_ATTRIBUTE) {
-            r->skipped++;
         }
         at += size + payload;
     }
@@ -406,14 +419,19 @@ static bool read_command(reader *r, uint64_t at, uint64_t size)
     return true;
 }
 
+/* A thread has its parent's name until it takes another. */
 static bool read_fork(reader *r, uint64_t at)
 {
-    const uint32_t pid = half(r, at + 8), parent = half(r, at + 12);
+    const uint32_t pid = half(r, at + 8), parent = half(r, at + 12), tid = half(r, at + 16);
+    const uint32_t name = hu_map_get(&r->command_of, half(r, at + 20));
     uint32_t      *of = pid != parent && parent != HU_MAP_NONE ? hu_map_put(&r->parent_of, pid) : NULL;
+    uint32_t      *command = name != HU_MAP_NONE ? hu_map_put(&r->command_of, tid) : NULL;
 
     if (of)
         *of = parent;
-    return of || pid == parent || parent == HU_MAP_NONE;
+    if (command)
+        *command = name;
+    return (of || pid == parent || parent == HU_MAP_NONE) && (command || name == HU_MAP_NONE);
 }
 
 /* samples */
@@ -460,17 +478,15 @@ static uint64_t skip_read(const reader *r, uint64_t at, uint64_t format)
     return word(r, at) > MOST_FIELDS ? UINT32_MAX : 8 + times + word(r, at) * each;
 }
 
-/* Several events sample the same time several times: the first counts, and its twin on cores of the other kind, which only
-   the high half of the config tells apart. */
+/* Several events sample the same time several times: the best clock counts, and its twin on cores of the other kind. */
 static bool is_counted(const reader *r, const event *e)
 {
-    const event *first = NULL;
+    const event *best = NULL;
 
-    for (size_t i = 0; i < r->events.n && !first; i++)
-        if (r->events.at[i].is_time)
-            first = &r->events.at[i];
-    return e == first || (first && e->type == TYPE_HARDWARE && first->type == TYPE_HARDWARE && e->config != first->config &&
-                          (uint32_t)e->config == (uint32_t)first->config);
+    for (size_t i = 0; i < r->events.n; i++)
+        if (r->events.at[i].clock >= 0 && (!best || r->events.at[i].clock < best->clock))
+            best = &r->events.at[i];
+    return e == best || (best && e->type == TYPE_HARDWARE && e->clock == best->clock && e->config != best->config);
 }
 
 /* Fields in the order of their bits, but for the identifier. */
@@ -483,8 +499,9 @@ static void read_sample(reader *r, uint64_t at, uint64_t size)
 
     if (!is_counted(r, e)) {
         perf_samples_pass(&r->s, e->type == TYPE_TRACEPOINT ? HU_STR("a tracepoint")
-                                 : e->is_time               ? HU_STR("a second event that was sampled")
-                                                            : HU_STR("a software event"));
+                                 : e->clock >= 0            ? HU_STR("a second event that was sampled")
+                                 : e->type == TYPE_SOFTWARE ? HU_STR("a software event")
+                                                            : HU_STR("a count of the processor"));
         return;
     }
     r->at.n = 0;
@@ -517,6 +534,7 @@ static void read_sample(reader *r, uint64_t at, uint64_t size)
     }
     if (r->at.n == 0 && !r->at.is_kernel && e->sample_type & HAS_IP)
         add_frame(r, address);
+    r->stacks += r->at.tid != 0 && e->sample_type & HAS_USER_STACK && r->at.n <= 1;
     perf_samples_add(&r->s, &r->at);
 }
 
@@ -559,7 +577,8 @@ static int64_t sample_ns(const reader *r)
 
         if (!is_counted(r, e))
             continue;
-        if (e->flags & FLAG_FREQ && (e->type == TYPE_SOFTWARE || (e->type == TYPE_HARDWARE && e->config == CONFIG_CYCLES)))
+        if (e->flags & FLAG_FREQ &&
+            (e->type == TYPE_SOFTWARE || (e->type == TYPE_HARDWARE && (uint32_t)e->config == CONFIG_CYCLES)))
             of = e->period ? (int64_t)(1000000000u / (e->period < 1000000000u ? e->period : 1000000000u)) : 0;
         else if (e->type == TYPE_SOFTWARE && e->period < 10000000000u)
             of = (int64_t)e->period;
@@ -625,14 +644,16 @@ static int read_file(reader *r, int64_t most, hu_error *err)
     return rc;
 }
 
-static void say_skipped(reader *r)
+static void say_left_out(reader *r)
 {
-    hu_quality  *q = hu_builder_quality(r->s.b);
-    const size_t used = strlen(q->warned);
+    hu_quality *q = hu_builder_quality(r->s.b);
 
-    if (r->skipped + r->compressed)
-        snprintf(q->warned + used, sizeof q->warned - used, "%s%lld records of other types are left out%s", used ? "; " : "",
-                 (long long)(r->skipped + r->compressed), r->compressed ? ", packed ones among them" : "");
+    perf_samples_say(&r->s, r->compressed, "packed records are left out", HU_STR(""));
+    perf_samples_say(
+        &r->s, r->stacks,
+        "samples have a copy of the stack (--call-graph dwarf), which is not followed: their callers are in what "
+        "perf script -i FILE > out.txt prints",
+        HU_STR(""));
     q->events += r->bad;
     q->count[HU_REASON_MALFORMED] += r->bad;
 }
@@ -661,7 +682,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
     if (rc == 0) {
         name_threads(r);
         perf_samples_end(&r->s, sample_ns(r));
-        say_skipped(r);
+        say_left_out(r);
         hu_builder_info(b)->tool = HU_STR("perf record");
         hu_builder_info(b)->bytes = (int64_t)r->file.n;
         hu_builder_quality(b)->has_all_events = !r->is_cut;

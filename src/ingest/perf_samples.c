@@ -68,16 +68,50 @@ void perf_samples_add(perf_samples *s, const perf_sample *sample)
     hu_builder_cpu_sample(s->b, &row);
 }
 
-/* "sched:sched_switch" is one; "cycles:ppp" is not: what follows its colon are letters that perf knows. */
-bool perf_samples_is_tracepoint(hu_str event)
+/* "cycles:ppp": behind the colon are letters that perf knows; "sched:sched_switch" is a tracepoint. */
+static bool is_modifier(hu_str text)
 {
-    static const char modifiers[] = "ukhHGpPSDIWeb";
-    const char       *colon = event.n ? memchr(event.p, ':', event.n) : NULL;
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr("ukhHGpPSDIWeb", text.p[i], 13))
+            return false;
+    return true;
+}
 
-    for (const char *p = colon ? colon + 1 : NULL; p && p < event.p + event.n; p++)
-        if (!memchr(modifiers, *p, sizeof modifiers - 1))
-            return true;
-    return false;
+/* "cpu_core/cycles/:P" and "cpu_atom/cycles/:P" are one event of a processor with two kinds of cores. */
+static bool bare_name(hu_str *event)
+{
+    const char *slash = event->n ? memchr(event->p, '/', event->n) : NULL;
+    const char *end;
+    hu_str      behind;
+
+    if (slash)
+        *event = (hu_str){slash + 1, (size_t)(event->p + event->n - slash) - 1};
+    end = event->n ? memchr(event->p, slash ? '/' : ':', event->n) : NULL;
+    if (!end)
+        return !slash;
+    behind = (hu_str){end + 1, (size_t)(event->p + event->n - end) - 1};
+    if (behind.n && behind.p[0] == ':')
+        behind = (hu_str){behind.p + 1, behind.n - 1};
+    event->n = (size_t)(end - event->p);
+    return is_modifier(behind);
+}
+
+int perf_samples_rank(hu_str event)
+{
+    static const struct {
+        hu_str name;
+        int    rank;
+    } clocks[] = {{{"cpu-clock", 9}, 0},   {{"task-clock", 10}, 1}, {{"cycles", 6}, 2},
+                  {{"cpu-cycles", 10}, 2}, {{"cpu_cycles", 10}, 2}, {{"ref-cycles", 10}, 3}};
+
+    if (event.n == 0)
+        return 4;
+    if (!bare_name(&event))
+        return -1;
+    for (size_t i = 0; i < HU_COUNT(clocks); i++)
+        if (hu_str_equal(event, clocks[i].name))
+            return clocks[i].rank;
+    return -1;
 }
 
 void perf_samples_pass(perf_samples *s, hu_str event)
@@ -90,8 +124,9 @@ void perf_samples_pass(perf_samples *s, hu_str event)
     s->events++;
 }
 
-static void say(hu_quality *q, int64_t n, const char *what, hu_str name)
+void perf_samples_say(perf_samples *s, int64_t n, const char *what, hu_str name)
 {
+    hu_quality  *q = hu_builder_quality(s->b);
     const size_t used = strlen(q->warned);
 
     if (n)
@@ -112,6 +147,6 @@ void perf_samples_end(perf_samples *s, int64_t sample_ns)
     hu_builder_info(s->b)->state_source = HU_STATES_SUMS;
     q->events += s->lost;
     q->count[HU_REASON_RECORDER] += s->lost;
-    say(q, s->idle, "samples of the idle task are left out", HU_STR(""));
-    say(q, s->events, "records of events that are no samples of a CPU are left out, the first of ", s->event);
+    perf_samples_say(s, s->idle, "samples of the idle task are left out", HU_STR(""));
+    perf_samples_say(s, s->events, "records of events that are no samples of a CPU are left out, the first of ", s->event);
 }

@@ -41,11 +41,18 @@ uint32_t perf_samples_place(perf_samples *s, hu_str module, uint64_t offset);
 /* Adds a sample; one of the idle task is counted and left out. */
 void perf_samples_add(perf_samples *s, const perf_sample *sample);
 
-/* An event of perf's by its name: a tracepoint says that something happened, and nothing of where time goes. */
-bool perf_samples_is_tracepoint(hu_str event);
+/*
+ * Which clock an event is, by its name; the smallest is preferred where several were sampled: 0 cpu-clock, 1 task-clock,
+ * 2 cycles, of any kind of cores, 3 ref-cycles, 4 what has no name.  -1: something that happens now and then (a tracepoint,
+ * a page fault, an instruction), which says nothing of where time goes.
+ */
+int perf_samples_rank(hu_str event);
 
 /* Counts a record of such an event. */
 void perf_samples_pass(perf_samples *s, hu_str event);
+
+/* "N what name" among what is said of the recording; nothing of 0. */
+void perf_samples_say(perf_samples *s, int64_t n, const char *what, hu_str name);
 
 /* At the end: threads live from their first sample to their last, and what was left out is said. */
 void perf_samples_end(perf_samples *s, int64_t sample_ns);

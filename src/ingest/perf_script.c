@@ -20,8 +20,8 @@ static const int64_t MOST_PERIOD = INT64_C(10000000000);
 
 typedef struct {
     hu_str  command, event, rest;      /* rest: of the line, behind the event */
-    int64_t pid, tid, time_ns, period; /* pid -1, period 0: not printed */
-    bool    is_branch;
+    int64_t pid, tid, time_ns, period; /* pid -1, period 0: not printed; an event "" neither */
+    bool    is_branch, is_record;      /* a record of perf's own, as --show-task-events prints them */
 } heading;
 
 static hu_str next_token(hu_str *line)
@@ -73,16 +73,40 @@ static bool is_branch(hu_str rest)
     return false;
 }
 
+static bool read_address(hu_str token, uint64_t *place)
+{
+    *place = 0;
+    for (size_t i = 0; i < token.n; i++) {
+        if (!memchr("0123456789abcdefABCDEF", token.p[i], 22) || i == 16)
+            return false;
+        *place = *place << 4 | (uint64_t)((token.p[i] & 0xf) + (token.p[i] > '9' ? 9 : 0));
+    }
+    return true;
+}
+
+/* The frame behind the time, where -F leaves out event and period: perf makes addresses 16 wide. */
+static bool is_wide_address(hu_str rest, hu_str token)
+{
+    uint64_t place;
+
+    return token.n && (size_t)(token.p + token.n - rest.p) > 16 && read_address(token, &place);
+}
+
 /* What stands behind the time. */
 static bool read_event(hu_str rest, heading *out)
 {
     hu_str line = rest, token = next_token(&line);
 
     out->is_branch = is_branch(rest);
-    out->event = HU_STR("");
+    out->is_record = hu_str_starts(token, HU_STR("PERF_RECORD_"));
+    out->event = out->rest = HU_STR("");
     out->period = 0;
-    if (out->is_branch)
+    if (out->is_branch || out->is_record || token.n == 0)
         return true;
+    if (is_wide_address(rest, token)) {
+        out->rest = hu_str_trim(rest);
+        return true;
+    }
     if (hu_parse_i64(token, &out->period))
         token = next_token(&line);
     if (token.n < 2 || token.p[token.n - 1] != ':')
@@ -127,17 +151,39 @@ static bool take_line(hu_str *text, hu_str *line)
     return true;
 }
 
-/* The first heading, behind lines of perf's own. */
+static bool is_indented(hu_str line)
+{
+    return line.n && (line.p[0] == '\t' || line.p[0] == ' ');
+}
+
+/* The first heading, behind lines of perf's own.  One without an event has a chain: a number with a colon is in many a log. */
 static bool find_first(hu_str head, heading *out)
 {
-    hu_str line;
+    hu_str line, next;
 
     for (int i = 0; i < LOOKED_AT && take_line(&head, &line); i++) {
         if (line.n == 0 || line.p[0] == '#') /* --header has many */
             continue;
-        return line.n < MOST_LINE && read_heading(line, out);
+        if (line.n >= MOST_LINE || !read_heading(line, out))
+            return false;
+        return out->event.n || out->is_branch || out->is_record || out->rest.n ||
+               (take_line(&head, &next) && next.n && next.p[0] == '\t');
     }
     return false;
+}
+
+/* The clock that is counted, of those in the beginning of the file: its rank; -1: none. */
+static int find_clock(hu_str head)
+{
+    heading h;
+    hu_str  line;
+    int     best = -1, rank;
+
+    while (take_line(&head, &line))
+        if (line.n && line.n < MOST_LINE && line.p[0] != '#' && line.p[0] != '\t' && read_heading(line, &h) &&
+            !h.is_branch && !h.is_record && (rank = perf_samples_rank(h.event)) >= 0 && (best < 0 || rank < best))
+            best = rank;
+    return best;
 }
 
 static bool probe(hu_str head)
@@ -151,17 +197,20 @@ static bool probe(hu_str head)
 
 typedef struct {
     perf_samples s;
-    perf_sample  at; /* that is being read */
-    bool         is_open, saw_user;
-    int64_t      main_tid; /* where processes are not printed: the first thread; -1: none yet */
-    int64_t      period;   /* of a clock; 0 unknown or none; -1: they differ */
-    hu_str       event;    /* the first that is sampled; others sample the same time once more; "" none yet */
+    perf_sample  at;                           /* that is being read */
+    bool         is_open, saw_user, is_behind; /* is_behind: a heading, whose frames may follow */
+    int64_t      main_tid;                     /* where processes are not printed: the first thread; -1: none yet */
+    int64_t      period;                       /* of a clock; 0 unknown or none; -1: they differ */
+    int          clock;         /* that is counted, perf_samples_rank; others sample the same time once more; -1: none yet */
+    int64_t      unnamed, bare; /* samples of an event that is not printed; without a frame */
 } reader;
 
 static void close_sample(reader *r)
 {
-    if (r->is_open)
+    if (r->is_open) {
+        r->bare += r->at.tid != 0 && r->at.n == 0 && !r->at.is_kernel;
         perf_samples_add(&r->s, &r->at);
+    }
     r->is_open = false;
 }
 
@@ -178,11 +227,8 @@ static void take_frame(reader *r, hu_str line)
     size_t       open;
     uint64_t     place = 0;
 
-    for (size_t i = 0; i < address.n; i++)
-        if (!memchr("0123456789abcdefABCDEF", address.p[i], 22) || i == 16)
-            return;
-        else
-            place = place << 4 | (uint64_t)((address.p[i] & 0xf) + (address.p[i] > '9' ? 9 : 0));
+    if (!read_address(address, &place))
+        return;
     text = hu_str_trim(text);
     for (open = text.n; open > 1 && !(text.p[open - 1] == '(' && text.p[open - 2] == ' ');)
         open--;
@@ -210,36 +256,27 @@ static void take_frame(reader *r, hu_str line)
                                                                                : perf_samples_place(&r->s, module, place);
 }
 
-/* "cpu_core/cycles/:P" and "cpu_atom/cycles/:P" are one event of a processor with two kinds of cores. */
-static hu_str event_name(hu_str event)
-{
-    static const hu_str cores[] = {{"cpu_core/", 9}, {"cpu_atom/", 9}};
-    const char         *colon = event.n ? memchr(event.p, ':', event.n) : NULL;
-
-    event.n = colon ? (size_t)(colon - event.p) : event.n;
-    for (size_t i = 0; i < HU_COUNT(cores); i++)
-        if (hu_str_starts(event, cores[i]))
-            return (hu_str){event.p + cores[i].n, event.n - cores[i].n};
-    return event;
-}
-
 static bool is_counted(reader *r, hu_str event)
 {
-    if (perf_samples_is_tracepoint(event))
-        return false;
-    if (r->event.n == 0)
-        r->event = hu_builder_keep(r->s.b, event_name(event));
-    return hu_str_equal(r->event, event_name(event));
+    const int rank = perf_samples_rank(event);
+
+    if (r->clock < 0)
+        r->clock = rank;
+    return rank >= 0 && rank == r->clock;
 }
 
 static void open_sample(reader *r, const heading *h)
 {
     const bool is_clock = hu_str_starts(h->event, HU_STR("cpu-clock")) || hu_str_starts(h->event, HU_STR("task-clock"));
 
+    r->is_behind = true;
+    if (h->is_record)
+        return;
     if (h->is_branch || !is_counted(r, h->event)) {
         perf_samples_pass(&r->s, h->is_branch ? HU_STR("a branch") : h->event);
         return;
     }
+    r->unnamed += h->event.n == 0;
     if (r->main_tid < 0)
         r->main_tid = h->tid;
     if (!is_clock || h->period <= 0 || h->period > MOST_PERIOD)
@@ -270,15 +307,16 @@ static void read_line(reader *r, hu_str line)
 
     if (line.n == 0) {
         close_sample(r);
+        r->is_behind = false;
     } else if (line.p[0] == '#') {
         if (hu_str_starts(line, HU_STR("# hostname : ")))
             hu_builder_info(r->s.b)->host = hu_builder_keep(r->s.b, (hu_str){line.p + 13, line.n - 13});
-    } else if (line.p[0] == '\t') { /* frames are indented by a tab and blanks, commands by blanks */
-        if (r->is_open)
-            take_frame(r, line);
-    } else if (read_heading(line, &h)) {
+    } else if (line.p[0] != '\t' && read_heading(line, &h)) {
         close_sample(r);
         open_sample(r, &h);
+    } else if (line.p[0] == '\t' || (is_indented(line) && r->is_behind)) { /* a frame, or the line of one (-F srcline) */
+        if (r->is_open)
+            take_frame(r, line);
     } else {
         q->events++;
         hu_quality_count(q, HU_REASON_MALFORMED, 0);
@@ -325,17 +363,22 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
             "samples of the same recording: perf script --itrace=i100us -F comm,pid,tid,time,period,event,ip,sym,dso");
     if (rc == 0) {
         r->main_tid = -1;
-        r->event = HU_STR("");
+        r->clock = find_clock(hu_input_head(in));
         hu_builder_info(b)->tool = HU_STR("perf script");
         rc = read_lines(r, in, err);
     }
     if (rc == 0 && r->s.lives.n == 0)
         rc = hu_fail(
             err, HU_EEMPTY, hu_input_name(in), HU_NO_OFFSET,
-            "text of `perf script` without a sample of a CPU%s; record with: perf record -g -e cpu-clock -- COMMAND",
-            r->s.events ? ", only other events" : "");
+            "text of `perf script` without a sample of a CPU%s%.*s; record with: perf record -g -e cpu-clock -- COMMAND",
+            r->s.events ? ", only other events, the first of " : "", r->s.event.n < 60 ? (int)r->s.event.n : 60,
+            r->s.event.p);
     if (rc == 0) {
         perf_samples_end(&r->s, r->period > 0 ? r->period : 0);
+        perf_samples_say(&r->s, r->unnamed, "samples do not say their event (-F event) and are taken for those of a CPU",
+                         HU_STR(""));
+        perf_samples_say(&r->s, r->bare, "samples have no function; let perf script print them: -F ip,sym,dso among others",
+                         HU_STR(""));
         hu_builder_quality(b)->has_all_events = !hu_builder_quality(b)->is_truncated;
         rc = hu_builder_status(b, err);
     }
