@@ -294,6 +294,22 @@ class Made(Case):
         self.assertEqual(run("report", self.write("none.data", perf_data(b"")), "-q")[0], 3)
 
 
+class Beside(Case):
+    def test_traces(self) -> None:
+        """Samples alone are no rank of a job that has traces; of several recordings each is one."""
+        ops = [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8} for i in range(5)]
+        trace = self.write("trace.json", json.dumps({"traceEvents": ops}))
+        data, text = self.write("perf.data", perf_data(MADE)), self.write("out.txt", SCRIPT)
+        status, out, err = run("report", trace, data, text, "--json", "-q")
+        self.assertEqual(status, 0, err)
+        answer = json.loads(out)
+        self.assertEqual([Path(r["info"]["file"]).name for r in answer["ranks"]], ["trace.json"])
+        self.assertEqual([(Path(u["file"]).name, u["error"]) for u in answer["unread"]], [
+            (name, "CPU samples of perf are reported alone: holdup report FILE") for name in ("perf.data", "out.txt")])
+        status, out, err = run("report", data, text, "--json", "-q")
+        self.assertEqual((status, len(json.loads(out)["ranks"])), (0, 2), err)
+
+
 class Real(Case):
     def test_google(self) -> None:
         """By the layout alone, in Python: samples by where they were."""

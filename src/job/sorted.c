@@ -51,10 +51,27 @@ hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
     return kind_of(path, limits, false);
 }
 
+/* It has CPU samples and nothing else, and no rank: beside traces it would be a second one, of a program that waits never. */
+static bool has_samples_alone(const char *path, const hu_limits *limits)
+{
+    const hu_input_options how = {.limits = *limits};
+    struct stat            about;
+    hu_error               unused;
+    hu_input        *in = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? hu_input_open(path, &how, &unused) : NULL;
+    const hu_format *format = in ? hu_format_find(hu_input_head(in)) : NULL;
+    const bool       is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
+                               hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
+
+    if (in)
+        hu_input_close(in);
+    return is;
+}
+
 typedef struct {
     const hu_inputs *inputs;
     const hu_limits *limits;
     hu_input_kind   *kinds;
+    bool            *are_samples;
     bool             any_text;
 } work;
 
@@ -63,6 +80,7 @@ static void look(void *context, size_t i)
     const work *w = context;
 
     w->kinds[i] = kind_of(w->inputs->at[i], w->limits, w->any_text);
+    w->are_samples[i] = w->kinds[i] == HU_INPUT_RANK && w->inputs->n > 1 && has_samples_alone(w->inputs->at[i], w->limits);
 }
 
 /* Bytes on disk of those that are read as ranks. */
@@ -89,16 +107,37 @@ static void join_ranks(hu_input_kind *kinds, size_t n)
             kinds[i] = HU_INPUT_RANK;
 }
 
+/* Samples beside traces are left out, and said; they have kind HU_INPUT_KINDS then. */
+static int leave_samples(const work *w, hu_arena *arena, hu_unread_list *unread, hu_error *err)
+{
+    bool any = false;
+    int  rc = 0;
+
+    for (size_t i = 0; i < w->inputs->n; i++)
+        any |= w->kinds[i] == HU_INPUT_RANK && !w->are_samples[i];
+    for (size_t i = 0; any && rc == 0 && i < w->inputs->n; i++)
+        if (w->are_samples[i]) {
+            w->kinds[i] = HU_INPUT_KINDS;
+            rc = hu_unread_add(unread, arena, hu_str_of(w->inputs->at[i]),
+                               HU_STR("CPU samples of perf are reported alone: holdup report FILE"), err);
+        }
+    return rc;
+}
+
 int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
                    hu_error *err)
 {
-    work w = {inputs, limits, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds), any_text};
+    work w = {inputs, limits, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds),
+              hu_arena_calloc(arena, inputs->n + 1, sizeof *w.are_samples), any_text};
 
     *out = (hu_sorted_inputs){0};
-    if (!w.kinds)
+    if (!w.kinds || !w.are_samples)
         return hu_fail_memory(err);
     hu_thread_each(inputs->n, hu_thread_count(), look, &w);
     join_ranks(w.kinds, inputs->n);
+    out->of[HU_INPUT_RANK].unread = inputs->unread;
+    if (leave_samples(&w, arena, &out->of[HU_INPUT_RANK].unread, err) < 0)
+        return err->code;
     for (hu_input_kind k = 0; k < HU_INPUT_KINDS; k++) {
         out->of[k].at = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->of[k].at);
         if (!out->of[k].at)
@@ -107,7 +146,6 @@ int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_te
             if (w.kinds[i] == k)
                 out->of[k].at[out->of[k].n++] = inputs->at[i];
     }
-    out->of[HU_INPUT_RANK].unread = inputs->unread;
     out->of[HU_INPUT_RANK].left = inputs->left;
     out->of[HU_INPUT_RANK].bytes = bytes_without(inputs, w.kinds);
     return 0;
