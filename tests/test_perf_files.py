@@ -303,11 +303,36 @@ class Beside(Case):
         status, out, err = run("report", trace, data, text, "--json", "-q")
         self.assertEqual(status, 0, err)
         answer = json.loads(out)
-        self.assertEqual([Path(r["info"]["file"]).name for r in answer["ranks"]], ["trace.json"])
+        self.assertEqual([Path(r["file"]).name for r in answer["rank_table"]], ["trace.json"])
         self.assertEqual([(Path(u["file"]).name, u["error"]) for u in answer["unread"]], [
             (name, "CPU samples of perf are reported alone: holdup report FILE") for name in ("perf.data", "out.txt")])
         status, out, err = run("report", data, text, "--json", "-q")
         self.assertEqual((status, len(json.loads(out)["ranks"])), (0, 2), err)
+
+
+class Whole(Case):
+    """Samples of a whole system, or of processes none of which stands for the others."""
+    def verdict(self, name: str, content: str | bytes) -> tuple[str, dict[str, Any]]:
+        status, out, err = run("report", self.write(name, content), "--json", "-q")
+        self.assertEqual(status, 0, err)
+        answer = json.loads(out)
+        return answer["verdict"]["text"], answer
+
+    def test_no_job(self) -> None:
+        def samples(n: int, pid: int) -> bytes:
+            return b"".join(sampled(pid, pid, 1000 + i, [USER, 0x4020]) for i in range(n))
+
+        for content in (samples(80, 5) + samples(20, 6), samples(99, 5) + samples(9, 6) + samples(1, 0)):  # the idle task: of CPUs
+            text, answer = self.verdict("perf.data", perf_data(content))
+            self.assertIn("A recording of 2 processes by CPU samples alone", text)
+            self.assertNotIn("main thread", text)
+            self.assertEqual((answer["findings"], answer["ranks"][0]["host_time"]["is_recorded"]), ([], False))
+        text, answer = self.verdict("perf.data", perf_data(samples(95, 5) + samples(5, 6)))
+        self.assertIn("main thread", text)
+        self.assertEqual([p["running_ns"] for p in answer["ranks"][0]["host_time"]["processes"]], [None, None])  # asleep, for all that is known
+        line = "{} 5717.{:06}:    1000000 cpu-clock:u:           7f0010 memcpy@plt+0x4 (/usr/lib/libc.so.6)\n"
+        text, _ = self.verdict("out.txt", "".join(line.format(("cc1 81", "ld 82")[i % 2], i) for i in range(60)))
+        self.assertIn("A recording of threads by CPU samples alone", text)
 
 
 class Real(Case):

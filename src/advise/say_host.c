@@ -132,6 +132,16 @@ static void say_hottest(const hu_digest *d, char *out, size_t room)
     say_unsampled(d, out, room);
 }
 
+void hu_say_samples(const hu_digest *d, char *out, size_t room)
+{
+    if (d->hot.processes > 1)
+        snprintf(out, room, "A recording of %lld processes by CPU samples alone:", (long long)d->hot.processes);
+    else
+        snprintf(out, room, "A recording of threads by CPU samples alone:");
+    append(out, room, " nothing says which of them is the job, and what they wait for, so there is no price.");
+    say_hottest(d, out, room);
+}
+
 /* What a child does: it computes, or the state that takes most. */
 static void say_child(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
 {

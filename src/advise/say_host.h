@@ -9,6 +9,9 @@
 /* A job without a device: of `d` with host_time.is_recorded.  Returns which time the sentence names. */
 hu_named hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks);
 
+/* CPU samples of many, none of whom is the job. */
+void hu_say_samples(const hu_digest *d, char *out, size_t room);
+
 /* Does the main thread wait, for more than other causes could explain? */
 bool hu_say_is_waiting(const hu_digest *d);
 

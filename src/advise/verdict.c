@@ -369,6 +369,8 @@ static void say_others(const hu_digest *d, hu_verdict *out)
             "call or a range. Most of their time: %s. All of them, by name: holdup query FILE 'select name, count(*), "
             "sum(dur_ns) from slice group by 1 order by 3 desc'.",
             hu_say_count(d->health.kinds[HU_KIND_OTHER]).t, d->health.others);
+    else if (d->hot.samples)
+        hu_say_samples(d, out->text, sizeof out->text);
     else
         snprintf(out->text, sizeof out->text, "The trace has no time to explain: %s.",
                  d->health.quality.events ? "none of its events takes any" : "it has no events");

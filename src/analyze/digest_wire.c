@@ -332,7 +332,7 @@ HU_WIRE_TABLE(hu_hot_function, HOT_FUNCTION);
 
 /* clang-format off */
 #define HOT(F, T) \
-    F(T, I64, samples) F(T, I64, main_samples) F(T, I64, kernel_samples) F(T, I64, sample_ns) \
+    F(T, I64, samples) F(T, I64, main_samples) F(T, I64, kernel_samples) F(T, I64, processes) F(T, I64, sample_ns) \
     F(T, LIST, at, n, hu_hot_function) F(T, SIZE, n)
 HU_WIRE_TABLE(hu_hot, HOT);
 

@@ -101,19 +101,26 @@ static bool count(work *w, hu_hot *out)
     size_t               n;
     const hu_cpu_sample *samples = hu_trace_cpu_samples(w->ask->trace, &n);
     uint32_t             highest = 0;
+    hu_map               processes;
 
     for (size_t i = 0; i < n; i++)
         highest = samples[i].stack > highest ? samples[i].stack : highest;
     w->n_chains = (size_t)highest + 1;
     w->chains = hu_arena_calloc(w->ask->scratch, w->n_chains, sizeof *w->chains);
-    if (!w->chains)
+    if (!w->chains || !hu_map_init(&processes, w->ask->scratch, 16))
         return false;
     for (size_t i = 0; i < n; i++) {
         const hu_cpu_sample *s = &samples[i];
         chain               *c = &w->chains[s->stack];
+        uint32_t            *process;
 
         if (!hu_select_in(w->ask->scope, s->time_ns))
             continue;
+        process = s->track < w->ask->n_tracks ? hu_map_put(&processes, (uint64_t)w->ask->tracks[s->track].pid) : NULL;
+        if (process && *process == HU_MAP_NONE) {
+            *process = 0;
+            out->processes++;
+        }
         c->samples++;
         c->main_samples += (s->track < w->ask->n_tracks && w->is_main[s->track]);
         c->kernel += s->is_kernel;
@@ -214,6 +221,7 @@ bool hu_hot_merge(hu_hot *into, const hu_hot *from, hu_arena *arena)
     into->samples += from->samples;
     into->main_samples += from->main_samples;
     into->kernel_samples += from->kernel_samples;
+    into->processes += from->processes;
     into->sample_ns = into->sample_ns ? into->sample_ns : from->sample_ns;
     return hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena);
 }

@@ -16,6 +16,7 @@ typedef struct {
     int64_t          samples;        /* all */
     int64_t          main_samples;   /* on main threads */
     int64_t          kernel_samples; /* inside the kernel */
+    int64_t          processes;      /* that have samples */
     int64_t          sample_ns;      /* CPU time that one stands for; 0 unknown */
     hu_hot_function *at;             /* by self, total, name, module */
     size_t           n;

@@ -34,8 +34,9 @@ static bool live(perf_samples *s, uint32_t track, const perf_sample *sample)
         return false;
     if (*at == HU_MAP_NONE) {
         *at = (uint32_t)s->lives.n;
-        return hu_vec_push(s->arena, &s->lives, ((perf_life){time_ns, time_ns, sample->pid, sample->tid, track}));
+        return hu_vec_push(s->arena, &s->lives, ((perf_life){time_ns, time_ns, sample->pid, sample->tid, 1, track}));
     }
+    s->lives.at[*at].samples++;
     if (time_ns < s->lives.at[*at].first_ns)
         s->lives.at[*at].first_ns = time_ns;
     if (time_ns > s->lives.at[*at].last_ns)
@@ -134,11 +135,33 @@ void perf_samples_say(perf_samples *s, int64_t n, const char *what, hu_str name)
                  name.n < 60 ? (int)name.n : 60, name.p);
 }
 
+/* One process, or where none is printed one thread, has nearly all samples; the idle task is sampled with CPUs alone. */
+static bool is_of_one(perf_samples *s)
+{
+    hu_map  of;
+    int64_t all = 0, most = 0;
+
+    if (s->idle || !hu_map_init(&of, s->arena, 64))
+        return false;
+    for (size_t i = 0; i < s->lives.n; i++) {
+        const perf_life *life = &s->lives.at[i];
+        uint32_t        *n = hu_map_put(&of, (uint64_t)(s->has_no_pids ? life->tid : life->pid));
+
+        if (!n)
+            return false;
+        *n = (*n == HU_MAP_NONE ? 0 : *n) + (uint32_t)life->samples;
+        most = *n > most ? *n : most;
+        all += life->samples;
+    }
+    return most >= all - all / 10;
+}
+
 void perf_samples_end(perf_samples *s, int64_t sample_ns)
 {
     hu_quality *q = hu_builder_quality(s->b);
+    const bool  is_job = is_of_one(s);
 
-    for (size_t i = 0; i < s->lives.n; i++)
+    for (size_t i = 0; is_job && i < s->lives.n; i++)
         hu_builder_stretch(s->b, &(hu_stretch){.start_ns = s->lives.at[i].first_ns,
                                                .end_ns = s->lives.at[i].last_ns + (sample_ns > 0 ? sample_ns : 1),
                                                .track = s->lives.at[i].track,

@@ -18,7 +18,7 @@ typedef struct {
 } perf_sample;
 
 typedef struct {
-    int64_t  first_ns, last_ns, pid, tid;
+    int64_t  first_ns, last_ns, pid, tid, samples;
     uint32_t track;
 } perf_life;
 
@@ -30,6 +30,7 @@ typedef struct {
     HU_VEC(perf_life) lives;
     int64_t idle, events, lost; /* of the idle task; of events that are no samples of the CPU; that perf lost */
     hu_str  event;              /* the first of those events */
+    bool    has_no_pids;        /* all threads count as those of one process, which may be wrong */
 } perf_samples;
 
 /* False: no memory. */
@@ -54,7 +55,10 @@ void perf_samples_pass(perf_samples *s, hu_str event);
 /* "N what name" among what is said of the recording; nothing of 0. */
 void perf_samples_say(perf_samples *s, int64_t n, const char *what, hu_str name);
 
-/* At the end: threads live from their first sample to their last, and what was left out is said. */
+/*
+ * At the end: what was left out is said, and threads live from their first sample to their last.  Of a whole system, or of
+ * processes none of which has nearly all samples, they have no lives: the report would take one of them for the job.
+ */
 void perf_samples_end(perf_samples *s, int64_t sample_ns);
 
 #endif

@@ -277,6 +277,7 @@ static void open_sample(reader *r, const heading *h)
         return;
     }
     r->unnamed += h->event.n == 0;
+    r->s.has_no_pids |= h->pid < 0;
     if (r->main_tid < 0)
         r->main_tid = h->tid;
     if (!is_clock || h->period <= 0 || h->period > MOST_PERIOD)

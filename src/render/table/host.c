@@ -223,18 +223,21 @@ static const hu_table calls = {
 
 HU_NUMBER(process_wall, host_time, r->wall_ns)
 HU_NUMBER(process_cpu, host_time, r->cpu_ns >= 0 ? (double)r->cpu_ns : HU_ABSENT)
-HU_NUMBER(process_blocked, host_time, r->state_ns[HU_STATE_BLOCKED])
-HU_NUMBER(process_runs, host_time, r->state_ns[HU_STATE_RUNS])
-HU_NUMBER(process_starved, host_time, r->state_ns[HU_STATE_STARVED])
-HU_NUMBER(process_pipe, host_time, r->state_ns[HU_HOST_PIPE])
-HU_NUMBER(process_child, host_time, r->state_ns[HU_HOST_CHILD])
+/* Without states of threads, and of a process no call that was recorded either, it may as well have slept. */
+#define PROCESS_STATE(expression) \
+    d->host_time.source == HU_STATES_NONE && r->state_ns[HU_STATE_RUNS] == r->wall_ns ? HU_ABSENT : (double)(expression)
+HU_NUMBER(process_blocked, host_time, PROCESS_STATE(r->state_ns[HU_STATE_BLOCKED]))
+HU_NUMBER(process_runs, host_time, PROCESS_STATE(r->state_ns[HU_STATE_RUNS]))
+HU_NUMBER(process_starved, host_time, PROCESS_STATE(r->state_ns[HU_STATE_STARVED]))
+HU_NUMBER(process_pipe, host_time, PROCESS_STATE(r->state_ns[HU_HOST_PIPE]))
+HU_NUMBER(process_child, host_time, PROCESS_STATE(r->state_ns[HU_HOST_CHILD]))
 HU_NUMBER(process_files, host_time,
-          r->state_ns[HU_HOST_FILE_READ] + r->state_ns[HU_HOST_FILE_WRITE] + r->state_ns[HU_HOST_FILE_META] +
-              r->state_ns[HU_HOST_FSYNC])
+          PROCESS_STATE(r->state_ns[HU_HOST_FILE_READ] + r->state_ns[HU_HOST_FILE_WRITE] + r->state_ns[HU_HOST_FILE_META] +
+                        r->state_ns[HU_HOST_FSYNC]))
 HU_NUMBER(process_others, host_time,
-          r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_PIPE] -
-              r->state_ns[HU_HOST_CHILD] - r->state_ns[HU_HOST_FILE_READ] - r->state_ns[HU_HOST_FILE_WRITE] -
-              r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC] - r->state_ns[HU_STATE_BLOCKED])
+          PROCESS_STATE(r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_PIPE] -
+                        r->state_ns[HU_HOST_CHILD] - r->state_ns[HU_HOST_FILE_READ] - r->state_ns[HU_HOST_FILE_WRITE] -
+                        r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC] - r->state_ns[HU_STATE_BLOCKED]))
 HU_NUMBER(process_pid, host_time, r->pid)
 HU_NUMBER(process_threads, host_time, r->threads)
 HU_NUMBER(process_main, host_time, r->is_main)
@@ -250,19 +253,20 @@ static const hu_column process_columns[] = {
              "was not recorded."},
     {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, process_cpu,
      .help = "CPU time of all its threads; null without states of threads."},
-    {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs, .values = "any",
-     .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it."},
-    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved, .values = "any",
+    {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs,
+     .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it, and null, "
+             "as all other states, where nothing is known of the process."},
+    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved,
      .help = "Time in which its main thread is runnable and waits for a CPU."},
-    {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe, .values = "any",
+    {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe,
      .help = "Time in which its main thread waits for the other end of a pipe."},
-    {"child_ns", "children", HU_CELL_NS, 9, NULL, process_child, .values = "any",
+    {"child_ns", "children", HU_CELL_NS, 9, NULL, process_child,
      .help = "Time in which its main thread waits for child processes."},
-    {"unrecorded_wait_ns", "unrec.", HU_CELL_NS, 9, NULL, process_blocked, .is_wide = true, .values = "any",
+    {"unrecorded_wait_ns", "unrec.", HU_CELL_NS, 9, NULL, process_blocked, .is_wide = true,
      .help = "Time in which its main thread waits in no recorded call."},
-    {"file_ns", "files", HU_CELL_NS, 9, NULL, process_files, .is_wide = true, .values = "any",
+    {"file_ns", "files", HU_CELL_NS, 9, NULL, process_files, .is_wide = true,
      .help = "Time in which its main thread reads, writes, looks up or syncs files."},
-    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, process_others, .is_wide = true, .values = "any",
+    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, process_others, .is_wide = true,
      .help = "All other waits of its main thread: network, locks, sleep, poll, threads, communication and the rest."},
     {"threads", "threads", HU_CELL_COUNT, 7, NULL, process_threads, .is_wide = true, .values = "any",
      .help = "Threads of the process that did anything."},
