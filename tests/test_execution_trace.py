@@ -190,6 +190,11 @@ class Real(unittest.TestCase):
                     calls[name] += 1
                     micros[name] += us
             answer = told(path)
+            text = run("report", path)[1].decode()
+            self.assertEqual("no times" in text, not sum(micros.values()))
+            self.assertEqual("durations and no starts" in text, "for how long" not in answer["why_not"])
+            self.assertEqual("no times" in text, "for how long" in answer["why_not"])
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
             self.assertEqual(answer["files"][0]["nodes"], len(messages) - 1)
             self.assertEqual({r["name"]: r["calls"] for r in answer["operators"]}, calls)
             self.assertEqual({r["name"]: r["total_ns"] for r in answer["operators"]}, {k: v * 1000 for k, v in micros.items()})

@@ -13,7 +13,9 @@ typedef struct {
 } hu_execution_report;
 
 /* Why nothing here says why, and how to get what does. */
-extern const char hu_execution_why_not[], hu_execution_next[];
+const char *hu_execution_why_not(const hu_execution_answer *answer);
+
+extern const char hu_execution_next[];
 
 void hu_execution_text(const hu_execution_report *r, hu_out *out);
 

@@ -67,7 +67,7 @@ void hu_execution_json(const hu_execution_report *r, hu_out *out)
         write_row(&j, &a->rows[i], a->has_durations);
     hu_json_close(&j, ']');
     hu_json_null(&j, "why");
-    hu_json_str(&j, "why_not", hu_str_of(hu_execution_why_not));
+    hu_json_str(&j, "why_not", hu_str_of(hu_execution_why_not(a)));
     hu_json_str(&j, "next", hu_str_of(hu_execution_next));
     hu_json_bool(&j, "is_cut", a->is_cut);
     hu_json_close(&j, '}');
