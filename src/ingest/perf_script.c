@@ -87,9 +87,12 @@ static bool read_address(hu_str token, uint64_t *place)
 /* The frame behind the time, where -F leaves out event and period: perf makes addresses 16 wide. */
 static bool is_wide_address(hu_str rest, hu_str token)
 {
+    hu_str   behind = {token.p + token.n, (size_t)(rest.p + rest.n - token.p) - token.n};
+    hu_str   next = next_token(&behind); /* "cpu-clock:" behind a period */
     uint64_t place;
 
-    return token.n && (size_t)(token.p + token.n - rest.p) > 16 && read_address(token, &place);
+    return token.n && (size_t)(token.p + token.n - rest.p) > 16 && read_address(token, &place) &&
+           !(next.n && next.p[next.n - 1] == ':');
 }
 
 /* What stands behind the time. */
