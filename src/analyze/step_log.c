@@ -9,6 +9,8 @@ enum { LEAST_FOR_CHANGE = 20, LEAST_SLOW_FOR_PERIOD = 3 };
 static const double SLOW = 1.5;          /* times the median */
 static const double LEAST_CHANGE = 0.05; /* of the level */
 static const double LEAST_SIGNAL = 8;    /* standard errors */
+static const double STRAIGHT = 0.95;     /* of the variance that a line explains, or what it leaves is mere noise: */
+static const double MOST_NOISE = 2;      /* times that between neighbours */
 static const double OVERLAP = 1.03;      /* parts that are more than this of a step are not one behind the other */
 
 /* steps */
@@ -71,6 +73,8 @@ static void measure_warmup(const hu_step_log *log, int64_t *values, hu_log_answe
 /* What steps take where this one is: the level that it belongs to. */
 static double level_at(const hu_log_answer *a, const hu_log_step *s)
 {
+    if (a->has_growth)
+        return a->first_ns + a->growth_ns * (double)(s->iteration - a->growth_from);
     return !a->has_change ? a->step.median : s->iteration < a->change_at ? a->before_ns : a->after_ns;
 }
 
@@ -119,23 +123,77 @@ static double noise_of(const int64_t *ns, int64_t *room, size_t n)
     return 1.4826 * hu_stats_of(room, n - 1).median / sqrt(2);
 }
 
-/* The one place where the means before and behind differ most. */
-static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *arena, hu_log_answer *a)
+/* Times without outliers, which are told by those around them: all of them may grow. */
+static void copy_clipped(const hu_step_log *log, size_t first, int64_t *ns, size_t n)
 {
-    const size_t first = a->has_warmup, n = log->steps.n - first;
-    int64_t     *ns = n >= LEAST_FOR_CHANGE ? hu_arena_alloc(arena, n * sizeof *ns) : NULL;
-    double       sum = 0, before = 0, best = 0, noise;
-    size_t       at = 0;
+    enum { AROUND = 5 };
+    int64_t near[2 * AROUND + 1];
 
-    if (!ns || a->batch_varies || a->n_runs > 1)
-        return;
     for (size_t i = 0; i < n; i++) {
-        const double most = SLOW * a->step.median, v = (double)log->steps.at[first + i].ns;
+        const size_t from = i < AROUND ? 0 : i - AROUND, to = i + AROUND < n ? i + AROUND + 1 : n;
+        const double v = (double)log->steps.at[first + i].ns;
 
-        ns[i] = llround(v < most ? v : most);
-        sum += (double)ns[i];
+        for (size_t k = from; k < to; k++)
+            near[k - from] = log->steps.at[first + k].ns;
+        ns[i] = llround(fmin(v, SLOW * hu_stats_of(near, to - from).median));
     }
-    noise = fmax(noise_of(ns, room, n), 1e-3 * a->step.median);
+}
+
+/* How far `n` values lie from their mean: the sum of squares. */
+static double squares(const int64_t *ns, size_t n)
+{
+    double mean = 0, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        mean += (double)ns[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += ((double)ns[i] - mean) * ((double)ns[i] - mean);
+    return sum;
+}
+
+/*
+ * Does a straight line tell more than a change at `at` does?  Then there is no such change, and where the line is a good one
+ * steps grow, or shrink, by as much each.
+ */
+static bool measure_growth(const hu_log_step *steps, const int64_t *ns, size_t n, size_t at, double noise, hu_log_answer *a)
+{
+    const double all = squares(ns, n);
+    double       x = 0, y = 0, xx = 0, xy = 0, left = 0, slope, first;
+
+    for (size_t i = 0; i < n; i++) {
+        x += (double)(steps[i].iteration - steps[0].iteration) / (double)n;
+        y += (double)ns[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double d = (double)(steps[i].iteration - steps[0].iteration) - x;
+
+        xx += d * d;
+        xy += d * ((double)ns[i] - y);
+    }
+    if (!(xx > 0))
+        return false;
+    slope = xy / xx;
+    first = y - slope * x;
+    left = fmax(all - slope * xy, 0);
+    if (left >= squares(ns, at) + squares(ns + at, n - at))
+        return false;
+    a->growth_ns = slope;
+    a->growth_from = steps[0].iteration;
+    a->first_ns = first;
+    a->last_ns = first + slope * (double)(steps[n - 1].iteration - steps[0].iteration);
+    a->has_growth = a->first_ns > 0 && a->last_ns > 0 && fabs(a->last_ns / a->first_ns - 1) >= LEAST_CHANGE &&
+                    (left <= (1 - STRAIGHT) * all || sqrt(left / (double)n) <= MOST_NOISE * noise);
+    return true;
+}
+
+/* Where the means before and behind differ most; 0: nowhere by more than the noise. */
+static size_t find_change(const int64_t *ns, size_t n, double noise)
+{
+    double sum = 0, before = 0, best = 0;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)ns[i];
     for (size_t k = 1; k < n; k++) {
         const double left = (double)k, right = (double)(n - k);
         double       signal;
@@ -149,13 +207,26 @@ static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *aren
             at = k;
         }
     }
-    if (best < LEAST_SIGNAL)
+    return best < LEAST_SIGNAL ? 0 : at;
+}
+
+static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *arena, hu_log_answer *a)
+{
+    const size_t first = a->has_warmup, n = log->steps.n - first;
+    int64_t     *ns = n >= LEAST_FOR_CHANGE ? hu_arena_alloc(arena, n * sizeof *ns) : NULL;
+    double       noise;
+    size_t       at;
+
+    if (!ns || a->batch_varies || a->n_runs > 1)
         return;
-    for (size_t i = 0; i < at; i++)
-        room[i] = ns[i];
+    copy_clipped(log, first, ns, n);
+    noise = fmax(noise_of(ns, room, n), 1e-3 * a->step.median);
+    at = find_change(ns, n, noise);
+    if (!at || measure_growth(log->steps.at + first, ns, n, at, noise, a))
+        return;
+    memcpy(room, ns, at * sizeof *room);
     a->before_ns = hu_stats_of(room, at).median;
-    for (size_t i = at; i < n; i++)
-        room[i - at] = ns[i];
+    memcpy(room, ns + at, (n - at) * sizeof *room);
     a->after_ns = hu_stats_of(room, n - at).median;
     a->change_at = log->steps.at[first + at].iteration;
     a->has_change = fabs(a->after_ns / a->before_ns - 1) >= LEAST_CHANGE;

@@ -46,6 +46,9 @@ typedef struct {
     bool    has_change; /* a level that stays */
     int64_t change_at;  /* the iteration from which on it is */
     double  before_ns, after_ns;
+    bool    has_growth; /* or a straight line: ns that each step takes more than the one before, from first_ns to last_ns */
+    double  growth_ns, first_ns, last_ns;
+    int64_t growth_from;  /* the iteration of first_ns */
     bool    batch_varies; /* so times of steps are not compared with each other */
 
     int64_t n_repeated; /* steps computed again after a restart */

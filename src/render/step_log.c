@@ -78,6 +78,8 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         return;
     if (a->has_change)
         snprintf(where, sizeof where, " before step %lld, or from it on", (long long)a->change_at);
+    if (a->has_growth)
+        snprintf(where, sizeof where, " around them");
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
     SAY(add(out, n, "slow_steps", share * a->step.mean),
@@ -103,6 +105,18 @@ static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
     if (change < 0)
         SAY(add(out, n, "faster_since", NAN), "From step %lld on, steps take %s instead of %s, %s less.",
             (long long)a->change_at, hu_say_time(a->after_ns).t, hu_say_time(a->before_ns).t, hu_say_pct(-100 * change).t);
+}
+
+static void hint_growth(const hu_log_answer *a, hu_log_hint *out, size_t *n)
+{
+    if (a->has_growth && a->growth_ns > 0)
+        SAY(add(out, n, "grows", NAN),
+            "Steps grow by %s each, from %s to %s: look at what is kept or grows from step to step (lists, caches, graphs that "
+            "are not freed, sequence lengths).",
+            hu_say_time(a->growth_ns).t, hu_say_time(a->first_ns).t, hu_say_time(a->last_ns).t);
+    if (a->has_growth && a->growth_ns < 0)
+        SAY(add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.", hu_say_time(-a->growth_ns).t,
+            hu_say_time(a->first_ns).t, hu_say_time(a->last_ns).t);
 }
 
 static void hint_restarts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
@@ -193,6 +207,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
         hint_parts(r->answer, out, &n);
         hint_slow(r->answer, out, &n);
         hint_change(r->answer, out, &n);
+        hint_growth(r->answer, out, &n);
         hint_restarts(r->answer, out, &n);
     }
     hu_tables_hints(r, out, &n);

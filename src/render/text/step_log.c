@@ -43,6 +43,9 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (a->has_change) /* a median over both levels is that of neither */
         n = (size_t)snprintf(line, sizeof line, "%s, typically, and from step %lld on %s", hu_say_time(a->before_ns).t,
                              (long long)a->change_at, hu_say_time(a->after_ns).t);
+    else if (a->has_growth)
+        n = (size_t)snprintf(line, sizeof line, "from %s to %s, in a straight line", hu_say_time(a->first_ns).t,
+                             hu_say_time(a->last_ns).t);
     else
         n = (size_t)snprintf(line, sizeof line, "%s, typically", hu_say_time(a->step.median).t);
     if (a->step.n >= 10)
