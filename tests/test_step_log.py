@@ -22,6 +22,8 @@ ZERO = DEEPSPEED / "bigscience-zero/meg_ds_zero_gpt2_perf_n16-1999616.out"
 ARGONNE = DEEPSPEED / "argonne-wallclock/cooldown.md"
 TOPOMOE = DEEPSPEED / "topomoe/rebalance_step25.out"
 
+NOISE = "node0:10:20 [0] NCCL INFO comm 0x1 rank 3 nranks 16 cudaDev 3 - Init COMPLETE\n"      # makes any text a log
+
 
 def megatron(iteration: int, ms: float, batch: int = 256) -> str:
     return (f" iteration {iteration:8}/  100000 | consumed samples: {iteration * batch:12} | elapsed time per iteration (ms): {ms:.1f} | "
@@ -149,6 +151,20 @@ class Steps(Case):
         self.assertIn("1.00 s, typically, and from step 121 on 4.00 s", text)
         self.assertIn("7 of 240 steps take more than 1.5 times as long as the typical step before step 121, or from it on", text)
 
+    def test_steps_that_grow_have_no_change(self) -> None:
+        """A straight line is none, and a slow step is one beside those around it."""
+        noise = [((i * 7919) % 101 - 50) / 10 for i in range(400)]
+        told = self.of("".join(megatron(i + 1, (300 + 12 * i + noise[i]) * (2 if i in (20, 300) else 1)) for i in range(400)))
+        self.assertIsNone(told["step"]["change"])
+        self.assertEqual(told["step"]["slow"], 2)
+        self.assertRegex(self.hints(told)["grows"]["words"], r"Steps grow by 1[12]\.[0-9] ms each, from (29\d|30\d) ms to 5.(09|10) s")
+
+    @unittest.skipUnless(TOPOMOE.exists(), "no real log")
+    def test_a_real_log_that_grows(self) -> None:
+        told = self.ask(TOPOMOE)
+        self.assertIsNone(told["step"]["change"])
+        self.assertIn("grow by 11.8 ms each", self.hints(told)["grows"]["words"])
+
     def test_noise_is_no_change(self) -> None:
         noise = [0.9 + 0.2 * ((i * 7919) % 101) / 100 for i in range(300)]
         told = self.of("".join(megatron(i + 1, 600 * noise[i]) for i in range(300)))
@@ -191,6 +207,24 @@ class Steps(Case):
             with self.subTest(form=form):
                 told = self.of("".join(form.format(i=i) + "\r\n" for i in range(1, 30)))
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))
+
+    def test_units(self) -> None:
+        """Of words that are units; what sticks to a number and is none makes it no time."""
+        for form, ns in (("time: 345 milliseconds", 345_000_000), ("time: 345\u00b5s", 345_000), ("time: 345 minutes", 345 * 60_000_000_000),
+                         ("time: 2h", 7200 * 10**9), ("time 0.5 s", 500_000_000), ("time: 0.35 min: 0.31 max: 0.4", 350_000_000)):
+            with self.subTest(form=form):
+                told = self.of("".join(f"step {i} loss 2.1 {form}\n" for i in range(1, 30)))
+                self.assertEqual(told["step"]["median_ns"], ns)
+        for form in ("time: 1h2m3s", "time: 1.21K", "time: 1.73M", "time=2024-05-01T12:00:00Z", "Time: 2024-05-01", "time: 12/s", "time: 00:12:07"):
+            with self.subTest(form=form):
+                self.assertIsNone(self.of(NOISE + "".join(f"step {i} loss 2.1 {form}\n" for i in range(1, 30)))["step"])
+
+    def test_times_of_more_than_a_step(self) -> None:
+        for form in ("elapsed time: 34.9s", "total time: 34.91 sec", "wall time 12.5", "wall-clock time: 12.5", "remaining time: 999s", "Epoch time: 12.5s"):
+            with self.subTest(form=form):
+                self.assertIsNone(self.of(NOISE + "".join(f"step {i} loss 2.1 {form}\n" for i in range(1, 30)))["step"])
+        told = self.of("".join(f"[{i}/1000] step time: 0.333s, remaining time: {1000 - i}s\n" for i in range(1, 30)))
+        self.assertEqual(told["step"]["median_ns"], 333_000_000)
 
     def test_pattern(self) -> None:
         text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} us\n" for i in range(1, 50))

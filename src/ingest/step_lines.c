@@ -108,21 +108,101 @@ static double number_or_nan(hu_str line, const char *const *keys)
     return NAN;
 }
 
-/* A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  NaN: it is none. */
-static double seconds_of(hu_str line, double number, size_t end, double unit)
+/* The seconds of a unit; NaN: it is none. */
+static double unit_of(hu_str word)
 {
     static const struct {
         const char *word;
         double      seconds;
-    } units[] = {{"ms", 1e-3}, {"msec", 1e-3}, {"us", 1e-6}, {"s", 1}, {"sec", 1}, {"secs", 1}, {"seconds", 1}, {"min", 60}};
-    size_t at = skip(line, end, " "), n = 0;
+    } units[] = {
+        {"ns", 1e-9},
+        {"nanosecond", 1e-9},
+        {"nanoseconds", 1e-9},
+        {"us", 1e-6},
+        {"usec", 1e-6},
+        {"usecs", 1e-6},
+        {"microsecond", 1e-6},
+        {"microseconds", 1e-6},
+        {"ms", 1e-3},
+        {"msec", 1e-3},
+        {"msecs", 1e-3},
+        {"millis", 1e-3},
+        {"millisecond", 1e-3},
+        {"milliseconds", 1e-3},
+        {"s", 1},
+        {"sec", 1},
+        {"secs", 1},
+        {"second", 1},
+        {"seconds", 1},
+        {"min", 60},
+        {"mins", 60},
+        {"minute", 60},
+        {"minutes", 60},
+        {"h", 3600},
+        {"hr", 3600},
+        {"hrs", 3600},
+        {"hour", 3600},
+        {"hours", 3600},
+        {"\xc2\xb5s", 1e-6},
+        {"\xce\xbcs", 1e-6},
+    };
 
-    while (at + n < line.n && isalpha((unsigned char)line.p[at + n]))
-        n++;
-    for (size_t i = 0; i < HU_COUNT(units); i++)
-        if (n == strlen(units[i].word) && memcmp(line.p + at, units[i].word, n) == 0)
-            return number * units[i].seconds;
-    return number * unit;
+    for (size_t i = 0; i < HU_COUNT(units); i++) {
+        size_t k = 0;
+
+        while (k < word.n && units[i].word[k] == lower(word.p[k]))
+            k++;
+        if (k == word.n && units[i].word[k] == '\0')
+            return units[i].seconds;
+    }
+    return NAN;
+}
+
+/*
+ * A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  What sticks to the number and is no unit makes
+ * it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: it is none.
+ */
+static double seconds_of(hu_str line, double number, size_t end, double unit)
+{
+    const size_t at = skip(line, end, " ");
+    size_t       to = at;
+    double       factor;
+
+    while (to < line.n && (isalpha((unsigned char)line.p[to]) || (unsigned char)line.p[to] >= 0x80))
+        to++;
+    factor = unit_of((hu_str){line.p + at, to - at});
+    if (at == end && to == at)
+        return to < line.n && strchr("-:/%_", line.p[to]) && line.p[to] ? (double)NAN : number * unit;
+    if (isnan(factor) || (to < line.n && (is_word(line.p[to]) || line.p[to] == '/')))
+        return at == end ? (double)NAN : number * unit;
+    if (at > end) { /* a key, or one in front of its number: cannot tell */
+        const size_t next = skip(line, to, " ");
+
+        if (next < line.n && strchr(":=", line.p[next]) && line.p[next])
+            return number * unit;
+        if (next > to && next < line.n && isdigit((unsigned char)line.p[next]))
+            return NAN;
+    }
+    return number * factor;
+}
+
+/* "elapsed time", "total time": of more than a step, or of something else. */
+static bool is_other_time(hu_str line, size_t key)
+{
+    static const char *const words[] = {"elapsed",    "total", "wall",    "clock",      "remaining", "eta",
+                                        "cumulative", "run",   "running", "epoch",      "left",      "start",
+                                        "end",        "eval",  "val",     "validation", "training",  "overall",
+                                        "data",       "load",  "loading", "current",    "date"};
+    size_t                   from, end;
+
+    while (key && (line.p[key - 1] == ' ' || line.p[key - 1] == '-'))
+        key--;
+    for (from = key; from && isalpha((unsigned char)line.p[from - 1]); from--)
+        continue;
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (strlen(words[i]) == key - from && find_word((hu_str){line.p + from, key - from}, 0, words[i], &end))
+            return true;
+    return false;
 }
 
 /* Of keys whose name or line says the unit.  NaN: none of them is there, or it is no time of a step. */
@@ -162,7 +242,7 @@ static double find_seconds(hu_str line)
             const size_t at = skip(line, from, " \t:=#");
 
             n = number_at(line, at, &number);
-            if (!n || (at + n < line.n && line.p[at + n] == ':')) /* "time: 00:12:07" */
+            if (!n || is_other_time(line, from - strlen(keys[i].key)))
                 continue;
             seconds = seconds_of(line, number, at + n, keys[i].unit);
             if (seconds > 0 && seconds < MOST_SECONDS)
