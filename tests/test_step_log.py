@@ -226,6 +226,81 @@ class Steps(Case):
         told = self.of("".join(f"[{i}/1000] step time: 0.333s, remaining time: {1000 - i}s\n" for i in range(1, 30)))
         self.assertEqual(told["step"]["median_ns"], 333_000_000)
 
+    def test_times_since_the_start(self) -> None:
+        told = self.of(NOISE + "".join(f"[{i}/1000] loss=2.1 time={0.345 * i:.2f}s\n" for i in range(10, 1000, 10)))
+        self.assertIsNone(told["step"])
+
+    def test_numbers_of_epochs(self) -> None:
+        """What falls back is no restart, and of two brackets the last is the iteration."""
+        for form in ("Train: {e} [{i:4}/1251 (  4%)]  Loss: 6.9  Time: 0.351s, 2925.71/s  Data: 0.011 (0.020)", "INFO Train: [{e}/300][{i}/1251] time 0.351 (0.35)",
+                     "Epoch: [{e}][{i}/5005]\tTime  0.351 ( 0.330)", "Epoch(train) [{e}][{i}/1251]  time: 0.351", "Epoch {e} | step {i}/100 | step_time 0.351s",
+                     "[{i}/1251] time 0.351 (0.35)"):
+            with self.subTest(form=form):
+                told = self.of("".join(form.format(e=e, i=i) + "\n" for e in range(1, 4) for i in range(0, 1000, 10)))
+                self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["repeated_steps"]), (300, 0, 0))
+                self.assertEqual((told["step"]["median_ns"], told["step"]["lines_of_other_ranks"]), (351_000_000, 0))
+                self.assertNotIn("repeated_steps", self.hints(told))
+        short = self.of("".join(f"Epoch: [{e}][{i}/5] time 0.351\n" for e in range(9) for i in range(5)))
+        self.assertEqual((short["step"]["count"], short["step"]["lines_of_other_ranks"]), (45, 0))
+
+    def test_files_of_ranks(self) -> None:
+        """They cover the same steps: the slowest counts, and there is no restart."""
+        paths = [self.write("".join(f"step {i} | time {0.3 + 0.01 * r + i % 7 / 1000:.3f}s\n" for i in range(1, 101)), f"rank{r}.log") for r in range(4)]
+        told = self.ask(*paths)
+        self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["lines_of_other_ranks"]), (100, 0, 300))
+        self.assertEqual(told["step"]["max_ns"], 336_000_000)
+        self.assertEqual(told["step"]["min_ns"], 330_000_000)
+        again = self.ask(self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(1, 101)), "a"), self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(81, 181)), "b"))
+        self.assertEqual((again["step"]["restarts"], again["step"]["repeated_steps"]), (1, 20))
+
+    def test_prefixes_of_many_ranks(self) -> None:
+        for form in ("{r:2}: ", "[rank{r}] ", "[default{r}]:", "[1,{r}]<stdout>:"):
+            with self.subTest(form=form):
+                line = lambda i, r: form.format(r=r) + f"step {i} | loss 3.0 | dt: {300 + r}.00ms\n"
+                told = self.of("".join(line(i, r) for i in range(1, 21) for r in range(64)))
+                self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["median_ns"]), (20, 0, 363_000_000))
+                told = self.of("".join(line(i, r) for r in range(8) for i in range(1, 101)))        # one behind the other
+                self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["median_ns"]), (100, 0, 307_000_000))
+
+    def test_lines_of_evaluations(self) -> None:
+        extra = {50: "Evaluation at step {i} took 35.20s", 100: "save_checkpoint at step {i} took 12.3s", 150: "step {i} | val loss 2.1 | time 19.922s", 200: "Saving at step {i} took 9.0 s"}
+        told = self.of("".join(f"step {i} | loss 2 | time 0.345s\n" + (extra[i].format(i=i) + "\n" if i in extra else "") for i in range(1, 251)))
+        self.assertEqual((told["step"]["count"], told["step"]["max_ns"], told["step"]["slow"]), (250, 345_000_000, 0))
+
+    def test_shares_of_a_step(self) -> None:
+        told = self.of("".join(f"step {i} loss 2.1 time: 341.2ms data: 11.6ms\n" for i in range(1, 30)))
+        self.assertEqual([(p["name"], p["median_ns"]) for p in told["parts"]], [("data", 11_600_000)])
+        self.assertEqual(told["parts"][0]["share"], 0.033998)
+        told = self.of("".join(f"step {i} loss 2.1 time: 341.2ms data: 11.6\n" for i in range(1, 30)))      # of whatever it is 11.6
+        self.assertIsNone(told["parts"][0]["share"])
+        self.assertEqual(told["hints"], [])
+        told = self.of("".join(megatron(i, 1000) + "time (ms) | forward: 600.0 | evaluate: 35210.1 |\n" for i in range(1, 30)))
+        self.assertEqual({p["name"]: (p["role"], p["share"]) for p in told["parts"]}, {"forward": ("forward", 0.6), "evaluate": ("once", None)})
+
+    def test_out_of_memory_is_an_exception(self) -> None:
+        steps = "".join(f"step {i} | time 0.345s\n" for i in range(1, 30))
+        for line, said in (("INFO: set expandable_segments:True to avoid CUDA out of memory errors", False), ("    except torch.cuda.OutOfMemoryError:", False),
+                           ("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", True), ("torch.OutOfMemoryError: CUDA out of memory.", True),
+                           ("RuntimeError: CUDA out of memory", True), ("[rank3]: CUDA out of memory. Tried to allocate 20.00 MiB", True)):
+            with self.subTest(line=line):
+                self.assertEqual("out_of_memory" in self.hints(self.of(line + "\n" + steps)), said)
+
+    def test_rates(self) -> None:
+        for form, rate in (("time 0.342s 171547 tok/s 42.6% MFU", 171547), ("loss 3.29 time 0.342s tok/s 1,518 mfu 3", 1518), ("time 0.342s tok/s: 1.73M", 1_730_000),
+                           ("time 0.342s (171547 tok/s)", 171547), ("time 0.342s tokens_per_sec=12.5K", 12_500)):
+            with self.subTest(form=form):
+                self.assertEqual(self.of("".join(f"step {i} loss 3.1 {form}\n" for i in range(1, 30)))["step"]["tokens_per_s"], rate)
+
+    def test_lines_of_every_tenth_step(self) -> None:
+        """Those between are typical ones, so slow ones weigh a tenth."""
+        told = self.of("".join(f"iter {i}: loss 4.0, time {20345 if i % 500 == 250 else 345}.00ms\n" for i in range(0, 2000, 10)))
+        self.assertEqual(told["step"]["slow"], 4)
+        self.assertAlmostEqual(self.hints(told)["slow_steps"]["most_saved_ns_per_step"] / 1e6, 4 * 20_000 / 2000, delta=0.5)
+
+    def test_a_progress_bar_has_no_step(self) -> None:
+        bar = "\r".join(f"Steps: {i // 10:3}%|## | {i}/1000 [00:02<10:00, 1.20it/s, step_time=0.83]" for i in range(300))
+        self.assertIsNone(self.of(NOISE + bar)["step"])
+
     def test_pattern(self) -> None:
         text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} us\n" for i in range(1, 50))
         told = self.of(text, "--pattern", r"^\[([0-9]+)\].* in ([0-9]+) (us)")

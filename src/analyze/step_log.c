@@ -101,7 +101,7 @@ static void measure_slow(const hu_step_log *log, hu_log_answer *a)
             least = s->iteration - last;
         last = s->iteration;
     }
-    if (a->n_slow < LEAST_SLOW_FOR_PERIOD || a->n_runs > 1 || least <= a->covers)
+    if (a->n_slow < LEAST_SLOW_FOR_PERIOD || a->n_runs > 1 || log->has_falls || least <= a->covers)
         return;
     last = -1;
     for (size_t i = a->has_warmup; i < log->steps.n; i++) {
@@ -217,7 +217,7 @@ static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *aren
     double       noise;
     size_t       at;
 
-    if (!ns || a->batch_varies || a->n_runs > 1)
+    if (!ns || a->batch_varies || a->n_runs > 1 || log->has_falls)
         return;
     copy_clipped(log, first, ns, n);
     noise = fmax(noise_of(ns, room, n), 1e-3 * a->step.median);
@@ -232,6 +232,28 @@ static void measure_change(const hu_step_log *log, int64_t *room, hu_arena *aren
     a->has_change = fabs(a->after_ns / a->before_ns - 1) >= LEAST_CHANGE;
 }
 
+/* Of lines that tell of every tenth step alone, the nine between are typical ones as far as anybody knows. */
+static bool measure_interval(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
+{
+    int64_t *values = hu_arena_alloc(arena, (log->steps.n + 1) * sizeof *values);
+    size_t   n = 0;
+
+    if (!values)
+        return false;
+    a->run_ns = a->total_ns;
+    a->run_steps = a->n_steps;
+    for (size_t i = 1; i < log->steps.n; i++)
+        if (log->steps.at[i].iteration > log->steps.at[i - 1].iteration)
+            values[n++] = log->steps.at[i].iteration - log->steps.at[i - 1].iteration;
+    if (n && a->covers == 1) {
+        const int64_t untold = (int64_t)n * (llround(hu_stats_of(values, n).median) - 1);
+
+        a->run_steps += untold;
+        a->run_ns += (double)untold * a->step.median;
+    }
+    return true;
+}
+
 /* After a restart, what the run before had reached is computed again. */
 static void measure_restarts(const hu_step_log *log, hu_log_answer *a)
 {
@@ -242,11 +264,11 @@ static void measure_restarts(const hu_step_log *log, hu_log_answer *a)
 
         if (i && s->run != log->steps.at[i - 1].run)
             a->n_runs++;
-        if (s->iteration <= reached) {
+        if (s->iteration <= reached && !log->has_falls) {
             a->n_repeated += s->covers;
             a->repeated_ns += (double)s->ns * (double)s->covers;
         } else {
-            reached = s->iteration;
+            reached = s->iteration > reached ? s->iteration : reached;
         }
     }
 }
@@ -269,7 +291,7 @@ static bool measure_steps(const hu_step_log *log, hu_arena *arena, hu_log_answer
         values[i - a->has_warmup] = log->steps.at[i].ns;
     a->step = hu_stats_of(values, n - a->has_warmup);
     measure_restarts(log, a);
-    if (!measure_rates(log, arena, a))
+    if (!measure_interval(log, arena, a) || !measure_rates(log, arena, a))
         return false;
     if (n) {
         measure_change(log, values, arena, a);
@@ -327,6 +349,7 @@ static const struct {
     {"data", HU_LOG_DATA, NULL},
     {"load-checkpoint", HU_LOG_ONCE, NULL},
     {"save-checkpoint", HU_LOG_ONCE, NULL},
+    {"evaluate", HU_LOG_ONCE, NULL},
     {"save checkpoint", HU_LOG_ONCE, NULL},
     {"load checkpoint", HU_LOG_ONCE, NULL},
 };
@@ -417,6 +440,12 @@ static bool measure_spread(const hu_log_part *part, hu_arena *arena, hu_log_shar
     return true;
 }
 
+/* NaN: it is more than a step, so it is no part of one, or its unit is another. */
+static double share_of_step(double part, double step)
+{
+    return part > OVERLAP * step ? (double)NAN : fmin(part / step, 1);
+}
+
 static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)
 {
     double sum = 0;
@@ -438,7 +467,7 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
         if (part->ns.n == 1 && log->steps.n > 2 && share.role == HU_LOG_OTHER)
             share.role = HU_LOG_ONCE;
         if (share.role != HU_LOG_ONCE && a->step.n && a->step.median > 0)
-            share.share = share.stats.median / a->step.median;
+            share.share = share_of_step(share.stats.median, a->step.median);
         if (is_of_step(&share)) {
             sum += share.stats.median;
             has_parts = true;
@@ -458,8 +487,8 @@ static void doubt_ops(const hu_step_log *log, hu_log_answer *a)
     static const double MORE = 2, NEARLY_ALL = 0.9; /* more than twice: what was before the first step is in none */
     const int64_t       last = log->steps.n ? log->steps.at[log->steps.n - 1].iteration : 0;
 
-    a->ops.is_impossible = log->steps.n > 1 && a->n_runs == 1 && (double)a->n_steps >= NEARLY_ALL * (double)last &&
-                           a->ops.ns > MORE * a->total_ns;
+    a->ops.is_impossible = log->steps.n > 1 && a->n_runs == 1 && !log->has_falls &&
+                           (double)a->n_steps >= NEARLY_ALL * (double)last && a->ops.ns > MORE * a->total_ns;
 }
 
 static bool measure_benches(const hu_step_log *log, hu_arena *arena, hu_log_answer *a)

@@ -30,10 +30,12 @@ typedef struct {
 } hu_log_share;
 
 typedef struct {
-    hu_stats step;       /* ns of a step, by lines, without the warm-up */
-    int64_t  n_steps;    /* steps that the lines stand for */
-    int64_t  covers;     /* steps of a line, typically */
-    double   total_ns;   /* of all lines, warm-up included */
+    hu_stats step;     /* ns of a step, by lines, without the warm-up */
+    int64_t  n_steps;  /* steps that the lines stand for */
+    int64_t  covers;   /* steps of a line, typically */
+    double   total_ns; /* of all lines, warm-up included */
+    double   run_ns;   /* the same, with the steps between the lines taken for typical ones */
+    int64_t  run_steps;
     size_t   n_runs;     /* 1, and one more for each restart */
     bool     has_warmup; /* the first line took much longer, and is left out */
     int64_t  warmup_ns;

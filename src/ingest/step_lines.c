@@ -98,13 +98,91 @@ bool hu_line_number(hu_str line, const char *key, double *out)
     return number_behind(line, key, out, &end);
 }
 
-static double number_or_nan(hu_str line, const char *const *keys)
+/* A count with what sticks to it ("1.73M", "1.21K", "3.5k"); NaN: that is no prefix. */
+static double count_of(hu_str line, double number, size_t end)
+{
+    static const char   letters[] = "kKmMgGbB";
+    static const double factors[] = {1e3, 1e6, 1e9, 1e9};
+    const char         *at = end < line.n && line.p[end] ? strchr(letters, line.p[end]) : NULL;
+
+    if (end == line.n || !isalpha((unsigned char)line.p[end]))
+        return end < line.n && line.p[end] == '%' ? (double)NAN : number;
+    return at && (end + 1 == line.n || !is_word(line.p[end + 1])) ? number * factors[(at - letters) / 2] : (double)NAN;
+}
+
+/* Does a word without digits, or what ends in : or =, end at `end`? */
+static bool has_key_before(hu_str line, size_t end)
+{
+    size_t from = end;
+
+    while (from && line.p[from - 1] != ' ')
+        from--;
+    if (strchr(":=", line.p[end - 1]))
+        return true;
+    for (; from < end; from++)
+        if (!isalpha((unsigned char)line.p[from]) && line.p[from] != '_')
+            return false;
+    return true;
+}
+
+/*
+ * A rate behind its unit ("tok/s: 1,518") or before it ("171547 tok/s 42.6% MFU").  Where there is a number on both sides,
+ * the one before is meant if no key stands in front of it.
+ */
+static bool rate_around(hu_str line, const char *key, double *out)
+{
+    size_t end = 0, from, at, behind, n;
+    double before;
+
+    while (find_word(line, end, key, &end)) {
+        const size_t start = end - strlen(key);
+
+        from = at = start;
+        while (at && line.p[at - 1] == ' ')
+            at--;
+        for (from = at; from && (isdigit((unsigned char)line.p[from - 1]) || strchr(".,", line.p[from - 1])); from--)
+            continue;
+        while (from < at && !isdigit((unsigned char)line.p[from]))
+            from++;
+        behind = skip(line, end, " \t:=#");
+        n = behind < line.n ? number_at(line, behind, out) : 0;
+        if (n)
+            *out = count_of(line, *out, behind + n);
+        else
+            behind = 0;
+        if (from < at && number_at(line, from, &before) == at - from && (!from || !is_word(line.p[from - 1]))) {
+            while (from && line.p[from - 1] == ' ')
+                from--;
+            if (!behind || (memchr(line.p + end, ' ', behind - end) && !memchr(line.p + end, ':', behind - end) &&
+                            !memchr(line.p + end, '=', behind - end) && from && !has_key_before(line, from))) {
+                *out = before;
+                return true;
+            }
+        }
+        if (behind)
+            return true;
+    }
+    return false;
+}
+
+static double rate_or_nan(hu_str line, const char *const *keys)
 {
     double value;
 
     for (; *keys; keys++)
-        if (hu_line_number(line, *keys, &value))
+        if (rate_around(line, *keys, &value))
             return value;
+    return NAN;
+}
+
+static double number_or_nan(hu_str line, const char *const *keys)
+{
+    double value;
+    size_t end;
+
+    for (; *keys; keys++)
+        if (number_behind(line, *keys, &value, &end))
+            return count_of(line, value, end);
     return NAN;
 }
 
@@ -252,6 +330,88 @@ static double find_seconds(hu_str line)
     return NAN;
 }
 
+/* The number behind the bracket at `from`, and *end behind its closing one, or behind the number.  0: none. */
+static size_t bracket_at(hu_str line, size_t from, double *number, size_t *end)
+{
+    const size_t at = from < line.n && line.p[from] == '[' ? skip(line, from + 1, " ") : line.n;
+    const size_t n = at < line.n ? number_at(line, at, number) : 0;
+    const char  *close = n ? memchr(line.p + at + n, ']', line.n - at - n) : NULL;
+
+    *end = close ? (size_t)(close - line.p) + 1 : at + n;
+    return n && *number == floor(*number) && *number < 1e15 ? at + n : 0;
+}
+
+/* The first of "[ 10/1251]", of the last of several that are side by side: the others are epochs.  Negative: none. */
+static int64_t iteration_of_brackets(hu_str line)
+{
+    int64_t iteration = -1;
+    double  number;
+
+    for (size_t i = 0, end; i < line.n && iteration < 0; i++)
+        for (size_t from = i, to; (to = bracket_at(line, from, &number, &end)) != 0; from = skip(line, end, " ,"))
+            if (to < line.n && line.p[to] == '/')
+                iteration = (int64_t)number;
+    return iteration;
+}
+
+/* "Epoch: [3]", "'epoch': 0.7", "Epoch(train) [3]", "Train: 3 [ 50/1251", "[3/300][50/1251]".  Negative: not told. */
+static int64_t find_epoch(hu_str line)
+{
+    static const char *const keys[] = {"epoch", "epoch(train)", "train"};
+    double                   number, next;
+    size_t                   end, to;
+
+    for (size_t i = 0; i < HU_COUNT(keys); i++) {
+        size_t from = 0, at, n;
+
+        while (find_word(line, from, keys[i], &from)) {
+            at = skip(line, from, " \t:=#[\'\"");
+            n = number_at(line, at, &number);
+            if (n && number < 1e15 &&
+                (i < 2 || line.p[skip(line, at + n, " ") < line.n ? skip(line, at + n, " ") : at] == '['))
+                return (int64_t)number;
+        }
+    }
+    for (size_t i = 0; i < line.n; i++)
+        if (bracket_at(line, i, &number, &end) && (to = bracket_at(line, skip(line, end, " ,"), &next, &end)) &&
+            to < line.n && line.p[to] == '/')
+            return (int64_t)number;
+    return -1;
+}
+
+/* "53: " of srun -l, "[rank3]", "[default3]:", "[1,3]<stdout>" of mpirun.  Negative: none. */
+static int64_t find_rank(hu_str line)
+{
+    size_t at = skip(line, 0, " "), n;
+    double number;
+
+    if (at < line.n && line.p[at] == '[') {
+        at++;
+        while (at < line.n && isalpha((unsigned char)line.p[at]))
+            at++;
+        if (at + 1 < line.n && line.p[at - 1] == '[' && line.p[at] == '1' && line.p[at + 1] == ',')
+            at += 2;
+        else if (at < line.n && line.p[at - 1] == '[')
+            return -1;
+        n = number_at(line, at, &number);
+        return n && at + n < line.n && line.p[at + n] == ']' && number < 1e9 ? (int64_t)number : -1;
+    }
+    n = number_at(line, at, &number);
+    return n && at + n + 1 < line.n && line.p[at + n] == ':' && line.p[at + n + 1] == ' ' && number < 1e9 ? (int64_t)number
+                                                                                                          : -1;
+}
+
+bool hu_line_seconds(hu_str line, const char *key, double *out)
+{
+    size_t end;
+    double number;
+
+    if (!number_behind(line, key, &number, &end))
+        return false;
+    *out = seconds_of(line, number, end, 1);
+    return isfinite(*out);
+}
+
 /* A whole number behind "step", "iter" …, or the first of "[ 10/1251]" and "[0][10/5005]".  Negative: none. */
 static int64_t find_iteration(hu_str line)
 {
@@ -266,25 +426,20 @@ static int64_t find_iteration(hu_str line)
 
             n = number_at(line, at, &number);
             if (n && number < 1e15 && number == floor(number) && !memchr(line.p + at, '.', n) &&
-                (at + n == line.n || !is_word(line.p[at + n])))
+                (at + n == line.n || (!is_word(line.p[at + n]) && line.p[at + n] != '%')))
                 return (int64_t)number;
         }
     }
-    for (size_t i = 0; i < line.n; i++) {
-        const size_t at = line.p[i] == '[' ? skip(line, i + 1, " ") : line.n;
-        const size_t n = at < line.n ? number_at(line, at, &number) : 0;
-
-        if (n && at + n < line.n && line.p[at + n] == '/' && number == floor(number) && number < 1e15)
-            return (int64_t)number;
-    }
-    return -1;
+    return iteration_of_brackets(line);
 }
 
 /* Words of what is no step of training. */
 static bool is_of_something_else(hu_str line)
 {
-    static const char *const words[] = {"eval", "[eval]", "valid", "validation", "test", "test:", "checkpoint", "saved"};
-    size_t                   end;
+    static const char *const words[] = {
+        "eval",       "[eval]", "evaluation", "evaluating",      "val",    "valid",          "validation", "test", "test:",
+        "checkpoint", "saved",  "save",       "save_checkpoint", "saving", "load_checkpoint"};
+    size_t end;
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
         if (find_word(line, 0, words[i], &end))
@@ -323,7 +478,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
 
     if (!may_tell(line))
         return HU_LINE_NONE;
-    *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1};
+    *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1, .epoch = -1, .rank = -1};
     if (step->iteration < 0)
         return HU_LINE_NONE;
     seconds = find_seconds(line);
@@ -339,11 +494,13 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
         return HU_LINE_NONE;
     if (isnan(seconds) && kind != HU_LINE_DEEPSPEED)
         return HU_LINE_NONE;
+    step->epoch = find_epoch(line);
+    step->rank = find_rank(line);
     step->ns = isnan(seconds) ? 0 : llround(seconds * 1e9);
     step->batch = number_or_nan(line, batches);
-    step->tokens = number_or_nan(line, tokens);
-    step->samples = number_or_nan(line, samples);
-    step->tflops = number_or_nan(line, tflops);
+    step->tokens = rate_or_nan(line, tokens);
+    step->samples = rate_or_nan(line, samples);
+    step->tflops = rate_or_nan(line, tflops);
     return kind;
 }
 

@@ -25,4 +25,7 @@ size_t hu_step_parts(hu_str line);
 /* The number behind a key as a word of its own, "key: 1,234.5", "key=3"; false: none. */
 bool hu_line_number(hu_str line, const char *key, double *out);
 
+/* The same as seconds, by the unit behind it; without one they are seconds. */
+bool hu_line_seconds(hu_str line, const char *key, double *out);
+
 #endif

@@ -30,6 +30,7 @@ enum {
     LOOKED_BACK = 8,
     LEAST_STEPS = 2,
     LEAST_LINE = 8,
+    LEAST_CUMULATIVE = 12,
     PROBED = 4096,
     MOST_OOM = 160
 };
@@ -41,6 +42,7 @@ typedef struct {
     uint64_t        line;   /* of this file, from 1 on */
     int64_t         now_ns; /* Unix time that was printed last; 0 none */
     size_t          first;  /* steps before this file */
+    size_t          first_of_run;
     hu_line_kind    kind;   /* of the steps so far */
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
     hu_str          writer; /* "" */
@@ -54,22 +56,63 @@ typedef struct {
 
 /* steps */
 
-/* The same step of another rank. */
-static hu_log_step *find_twin(const reader *r, int64_t iteration)
+/* The same step of another rank, which its prefix names: any number of lines apart.  Steps of a run rise. */
+static hu_log_step *find_ranked(const reader *r, const hu_log_step *step)
 {
+    size_t from = r->first_of_run, to = r->out->steps.n;
+
+    while (from < to) {
+        const size_t       mid = from + (to - from) / 2;
+        const hu_log_step *s = &r->out->steps.at[mid];
+
+        if (s->epoch < step->epoch || (s->epoch == step->epoch && s->iteration < step->iteration))
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    if (from == r->out->steps.n || r->out->steps.at[from].iteration != step->iteration ||
+        r->out->steps.at[from].epoch != step->epoch || r->out->steps.at[from].rank == step->rank)
+        return NULL;
+    return &r->out->steps.at[from];
+}
+
+/* The same step of another rank. */
+static hu_log_step *find_twin(const reader *r, const hu_log_step *step)
+{
+    hu_log_step *ranked = step->rank < 0 ? NULL : find_ranked(r, step);
+
+    if (ranked)
+        return ranked;
     for (size_t i = r->out->steps.n; i > r->first && i + LOOKED_BACK > r->out->steps.n; i--) {
         hu_log_step *s = &r->out->steps.at[i - 1];
 
-        if (s->iteration == iteration)
+        if (s->iteration == step->iteration && s->epoch == step->epoch)
             return r->line - s->line <= TWIN_LINES ? s : NULL;
     }
     return NULL;
 }
 
+/*
+ * Numbers that fall back are a restart, unless lines name epochs, or they begin as the log did: with an epoch that no line
+ * names, or with another rank's lines.
+ */
+static uint32_t run_of(reader *r, const hu_log_step *step, const hu_log_step *before)
+{
+    const hu_log_step *last = r->out->steps.n ? &r->out->steps.at[r->out->steps.n - 1] : NULL;
+    const bool         is_of_epochs = step->epoch >= 0 || (last && last->epoch >= 0);
+
+    if (!last || (before && step->iteration > before->iteration))
+        return last ? last->run : 0;
+    if (!is_of_epochs && step->iteration > r->out->steps.at[0].iteration)
+        return last->run + 1;
+    r->out->has_falls = true;
+    return last->run;
+}
+
 static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
 {
     const size_t n = r->out->steps.n;
-    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, step.iteration);
+    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, &step);
 
     if (twin) {
         r->out->n_twins++;
@@ -77,10 +120,14 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
             twin->ns = step.ns;
         return true;
     }
+    if (before && step.rank != before->rank && step.epoch == before->epoch && step.iteration <= before->iteration)
+        return true; /* of another rank, and of a step that the first one does not tell */
     step.line = r->line;
     step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
-    step.run = before ? before->run + (step.iteration <= before->iteration) : n ? r->out->steps.at[n - 1].run + 1 : 0;
-    if (kind == HU_LINE_MEGATRON && before && before->run == step.run) {
+    step.run = run_of(r, &step, before);
+    if (!before || step.run != before->run || (step.epoch == before->epoch && step.iteration <= before->iteration))
+        r->first_of_run = n;
+    if (kind == HU_LINE_MEGATRON && before && before->run == step.run && step.iteration > before->iteration) {
         step.covers = step.iteration - before->iteration;
         if ((n - r->first == 1 || before[-1].run != before->run) && step.covers <= before->iteration)
             before->covers = step.covers; /* the first of a run */
@@ -98,7 +145,7 @@ static bool take_step(reader *r, hu_str line)
     if (kind == HU_LINE_NONE || (r->kind && kind > r->kind) || (kind == HU_LINE_DEEPSPEED && !r->sum))
         return true;
     if (r->kind && kind < r->kind)
-        r->out->steps.n = r->first;
+        r->out->steps.n = r->first_of_run = r->first;
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
         r->out->is_from_parts = true;
@@ -187,7 +234,7 @@ static bool take_data(reader *r, hu_str line)
     double                   seconds;
 
     for (size_t i = 0; i < HU_COUNT(keys); i++)
-        if (hu_line_number(line, keys[i], &seconds))
+        if (hu_line_seconds(line, keys[i], &seconds))
             return seconds < 1e6 ? add_part(r, HU_STR("data"), llround(seconds * 1e9)) : true;
     return true;
 }
@@ -203,7 +250,7 @@ static hu_str group(hu_str line, const regmatch_t *found, size_t k)
 static bool take_pattern(reader *r, hu_str line)
 {
     regmatch_t  found[4] = {{0, (regoff_t)line.n}};
-    hu_log_step step = {.covers = 1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN};
+    hu_log_step step = {.covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN};
     double      seconds;
     hu_str      unit;
 
@@ -269,15 +316,17 @@ static void take_time(reader *r, hu_str line)
     }
 }
 
-/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …" */
+/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …"; a mere mention of the words is none. */
 static bool take_oom(reader *r, hu_str line)
 {
-    static const hu_str words[] = {{"CUDA out of memory", 18}, {"HIP out of memory", 17}, {"OutOfMemoryError", 16}};
-    hu_log_words       *oom = &r->out->oom;
-    const char         *at = NULL;
+    static const char *const words[] = {"OutOfMemoryError: ", "CUDA out of memory. Tried to allocate",
+                                        "HIP out of memory. Tried to allocate", "RuntimeError: CUDA out of memory",
+                                        "RuntimeError: HIP out of memory"};
+    hu_log_words            *oom = &r->out->oom;
+    const char              *at = NULL;
 
     for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
-        at = memmem(line.p, line.n, words[i].p, words[i].n);
+        at = memmem(line.p, line.n, words[i], strlen(words[i]));
     if (!at)
         return true;
     if (oom->n++ == 0) {
@@ -362,17 +411,69 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
     return 0;
 }
 
+static bool is_before(const hu_log_step *a, const hu_log_step *b)
+{
+    return a->epoch < b->epoch || (a->epoch == b->epoch && a->iteration < b->iteration);
+}
+
+/* A file of another rank covers the same steps as the files before: of each step the slowest rank counts. */
+static bool take_rank_file(const reader *r)
+{
+    hu_log_step       *steps = r->out->steps.at;
+    const size_t       first = r->first, n = r->out->steps.n;
+    const hu_log_step *last;
+
+    if (!first || first >= n)
+        return false;
+    last = &steps[first - 1];
+    if (last->run || steps[n - 1].run != last->run || steps[first].iteration != steps[0].iteration ||
+        steps[first].epoch != steps[0].epoch || steps[n - 1].epoch != last->epoch ||
+        llabs(steps[n - 1].iteration - last->iteration) > 2 * last->covers + (last->iteration - steps[0].iteration) / 20)
+        return false;
+    for (size_t i = 0, k = first; k < n; k++) {
+        while (i < first && is_before(&steps[i], &steps[k]))
+            i++;
+        if (i == first || is_before(&steps[k], &steps[i]))
+            continue;
+        r->out->n_twins++;
+        if (steps[k].ns > steps[i].ns)
+            steps[i].ns = steps[k].ns;
+    }
+    r->out->steps.n = first;
+    return true;
+}
+
+/* A time that is longer on every line is that since the start of the run, not of a step. */
+static bool is_since_start(const reader *r)
+{
+    const hu_log_step *steps = r->out->steps.at;
+
+    if (r->kind != HU_LINE_STEP || r->out->steps.n - r->first < LEAST_CUMULATIVE)
+        return false;
+    for (size_t i = r->first + 1; i < r->out->steps.n; i++)
+        if (steps[i].ns <= steps[i - 1].ns)
+            return false;
+    return true;
+}
+
 /* One line that looks like a step is none. */
 static bool is_worth(const reader *r)
 {
+    if (!r->is_probe && is_since_start(r))
+        return false;
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
 int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err)
 {
-    reader r = {.out = out, .arena = arena, .pattern = pattern, .first = out->steps.n, .writer = HU_STR("")};
+    reader r = {.out = out,
+                .arena = arena,
+                .pattern = pattern,
+                .first = out->steps.n,
+                .first_of_run = out->steps.n,
+                .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
-    bool   is_taken;
+    bool   is_taken, had_falls = out->has_falls;
     int    rc;
 
     if (!pattern && hu_autotuning_probe(hu_input_head(in)))
@@ -388,6 +489,8 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
         out->steps.n = r.first;
+    if (rc == 0 && take_rank_file(&r))
+        out->has_falls = had_falls;
     return rc;
 }
 

@@ -71,7 +71,7 @@ static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 
 static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
-    const double share = a->total_ns > 0 ? a->slow_ns / a->total_ns : 0;
+    const double share = a->run_ns > 0 ? a->slow_ns / a->run_ns : 0;
     char         when[96] = "", where[64] = "";
 
     if (share < LEAST_SLOW)
@@ -82,7 +82,7 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         snprintf(where, sizeof where, " around them");
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
-    SAY(add(out, n, "slow_steps", share * a->step.mean),
+    SAY(add(out, n, "slow_steps", a->slow_ns / (double)a->run_steps),
         "%zu of %zu %s more than 1.5 times as long as the typical step%s%s. %s cost%s %s of the time of all steps; the "
         "slowest, step %lld (line %llu), took %s.",
         a->n_slow, a->step.n,

@@ -12,6 +12,7 @@
 #include "trace/log_tuning.h"
 
 typedef struct {
+    int64_t  epoch; /* whose iteration it is, where the line tells that; else -1 */
     int64_t  iteration;
     int64_t  ns;      /* of one step; the mean of `covers` steps */
     int64_t  covers;  /* steps since the line before, where the line is their mean; else 1 */
@@ -21,6 +22,7 @@ typedef struct {
     double   tflops;  /* per GPU and second; NaN */
     uint64_t line;    /* from 1 on */
     uint32_t run;     /* 0, and one more for each restart */
+    int64_t  rank;    /* that a launcher's prefix names, of the line that told it first; -1 */
     int64_t  at_ns;   /* Unix time that was printed last, at its line or before it; 0 none */
 } hu_log_step;
 
@@ -75,6 +77,7 @@ typedef struct {
     hu_log_tuning tuning;
     uint64_t      n_lines, n_twins; /* twins: lines of another rank about a step that is there */
     bool          is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    bool          has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
     bool          has_zone;         /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
