@@ -203,7 +203,8 @@ class Steps(Case):
                          ("{{'step': {i}}} step: {i} step_time: 0.3451", 345_100_000),
                          ("Epoch: [0][{i}/5005]\tTime  0.345 ( 0.9)\tData  0.100 ( 0.3)\tLoss 6.9", 345_000_000),
                          ("steps: {i} loss: 2.1230 iter time (s): 0.345 samples/sec: 42.4", 345_000_000),
-                         ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
+                         ("Epoch 1 | iter {i} step 10 | loss train: 2.1, val: n/a | iter time: 345.10 ms (step) remaining time: 3:12:12", 345_100_000),
+                     ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
             with self.subTest(form=form):
                 told = self.of("".join(form.format(i=i) + "\r\n" for i in range(1, 30)))
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))

@@ -237,8 +237,8 @@ static double unit_of(hu_str word)
 }
 
 /*
- * A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  What sticks to the number and is no unit makes
- * it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: it is none.
+ * A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  What sticks to the number and is no unit
+ * makes it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: it is none.
  */
 static double seconds_of(hu_str line, double number, size_t end, double unit)
 {
@@ -437,14 +437,14 @@ static int64_t find_iteration(hu_str line)
 static bool is_of_something_else(hu_str line)
 {
     static const char *const words[] = {
-        "eval",       "[eval]", "evaluation", "evaluating",      "val",    "valid",          "validation", "test", "test:",
-        "checkpoint", "saved",  "save",       "save_checkpoint", "saving", "load_checkpoint"};
+        "eval",  "[eval]",     "evaluation", "evaluating",      "valid",  "validation",     "test",
+        "test:", "checkpoint", "saved",      "save_checkpoint", "saving", "load_checkpoint"};
     size_t end;
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
         if (find_word(line, 0, words[i], &end))
             return true;
-    return false;
+    return find_word(line, 0, "val", &end) && !find_word(line, 0, "train", &end); /* "loss train: 2.1, val: n/a" */
 }
 
 static bool has_any_of(hu_str line, const char *const *parts)

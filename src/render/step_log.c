@@ -111,8 +111,8 @@ static void hint_growth(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->has_growth && a->growth_ns > 0)
         SAY(add(out, n, "grows", NAN),
-            "Steps grow by %s each, from %s to %s: look at what is kept or grows from step to step (lists, caches, graphs that "
-            "are not freed, sequence lengths).",
+            "Steps grow by %s each, from %s to %s: look at what is kept or grows from step to step (lists, caches, graphs "
+            "that are not freed, sequence lengths).",
             hu_say_time(a->growth_ns).t, hu_say_time(a->first_ns).t, hu_say_time(a->last_ns).t);
     if (a->has_growth && a->growth_ns < 0)
         SAY(add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.", hu_say_time(-a->growth_ns).t,
