@@ -263,6 +263,14 @@ class Steps(Case):
                 told = self.of("".join(line(i, r) for r in range(8) for i in range(1, 101)))        # one behind the other
                 self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["median_ns"]), (100, 0, 307_000_000))
 
+    def test_a_restart_of_many_ranks(self) -> None:
+        """In any order: the rank that writes first says that numbers fall back."""
+        line = lambda i, r: f"{r:2}: step {i} | loss 3.0 | dt: {300 + r}.00ms\n"
+        order = lambda i: sorted(range(16), key=lambda r: (r * 7 + i * 5) % 16)
+        told = self.of("".join(line(i, r) for n in (range(1, 201), range(161, 301)) for i in n for r in order(i)))
+        self.assertEqual((told["step"]["restarts"], told["step"]["repeated_steps"]), (1, 40))
+        self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (340, 315_000_000))
+
     def test_lines_of_evaluations(self) -> None:
         extra = {50: "Evaluation at step {i} took 35.20s", 100: "save_checkpoint at step {i} took 12.3s", 150: "step {i} | val loss 2.1 | time 19.922s", 200: "Saving at step {i} took 9.0 s"}
         told = self.of("".join(f"step {i} | loss 2 | time 0.345s\n" + (extra[i].format(i=i) + "\n" if i in extra else "") for i in range(1, 251)))
@@ -288,7 +296,7 @@ class Steps(Case):
 
     def test_rates(self) -> None:
         for form, rate in (("time 0.342s 171547 tok/s 42.6% MFU", 171547), ("loss 3.29 time 0.342s tok/s 1,518 mfu 3", 1518), ("time 0.342s tok/s: 1.73M", 1_730_000),
-                           ("time 0.342s (171547 tok/s)", 171547), ("time 0.342s tokens_per_sec=12.5K", 12_500)):
+                           ("time 0.342s (171547 tok/s)", 171547), ("time 0.342s lr 1e-4 tok/s 1518", 1518), ("time 0.342s tokens_per_sec=12.5K", 12_500)):
             with self.subTest(form=form):
                 self.assertEqual(self.of("".join(f"step {i} loss 3.1 {form}\n" for i in range(1, 30)))["step"]["tokens_per_s"], rate)
 

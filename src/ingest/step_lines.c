@@ -150,7 +150,7 @@ static bool rate_around(hu_str line, const char *key, double *out)
             *out = count_of(line, *out, behind + n);
         else
             behind = 0;
-        if (from < at && number_at(line, from, &before) == at - from && (!from || !is_word(line.p[from - 1]))) {
+        if (from < at && number_at(line, from, &before) == at - from && (!from || strchr(" \t(|,:=", line.p[from - 1]))) {
             while (from && line.p[from - 1] == ' ')
                 from--;
             if (!behind || (memchr(line.p + end, ' ', behind - end) && !memchr(line.p + end, ':', behind - end) &&
@@ -238,7 +238,7 @@ static double unit_of(hu_str word)
 
 /*
  * A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  What sticks to the number and is no unit
- * makes it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: it is none.
+ * makes it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: none.
  */
 static double seconds_of(hu_str line, double number, size_t end, double unit)
 {
@@ -365,10 +365,10 @@ static int64_t find_epoch(hu_str line)
         size_t from = 0, at, n;
 
         while (find_word(line, from, keys[i], &from)) {
-            at = skip(line, from, " \t:=#[\'\"");
+            at = skip(line, from, " \t:=#['\"");
             n = number_at(line, at, &number);
-            if (n && number < 1e15 &&
-                (i < 2 || line.p[skip(line, at + n, " ") < line.n ? skip(line, at + n, " ") : at] == '['))
+            to = skip(line, at + n, " ");
+            if (n && number < 1e15 && (i < 2 || (to < line.n && line.p[to] == '[')))
                 return (int64_t)number;
         }
     }

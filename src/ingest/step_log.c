@@ -43,6 +43,7 @@ typedef struct {
     int64_t         now_ns; /* Unix time that was printed last; 0 none */
     size_t          first;  /* steps before this file */
     size_t          first_of_run;
+    hu_log_step     leader; /* the last of the rank that a prefix names first; covers is 0 without */
     hu_line_kind    kind;   /* of the steps so far */
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
     hu_str          writer; /* "" */
@@ -71,15 +72,37 @@ static hu_log_step *find_ranked(const reader *r, const hu_log_step *step)
             to = mid;
     }
     if (from == r->out->steps.n || r->out->steps.at[from].iteration != step->iteration ||
-        r->out->steps.at[from].epoch != step->epoch || r->out->steps.at[from].rank == step->rank)
+        r->out->steps.at[from].epoch != step->epoch)
         return NULL;
     return &r->out->steps.at[from];
 }
 
-/* The same step of another rank. */
-static hu_log_step *find_twin(const reader *r, const hu_log_step *step)
+static bool is_before(const hu_log_step *a, const hu_log_step *b)
 {
-    hu_log_step *ranked = step->rank < 0 ? NULL : find_ranked(r, step);
+    return a->epoch < b->epoch || (a->epoch == b->epoch && a->iteration < b->iteration);
+}
+
+/* Ranks write in any order; whether numbers fall back is told by those of the rank that wrote first. */
+static bool falls_back(reader *r, const hu_log_step *step)
+{
+    bool is_back;
+
+    if (step->rank < 0)
+        return false;
+    if (!r->leader.covers)
+        r->leader = *step;
+    else if (step->rank == r->leader.rank) {
+        is_back = !is_before(&r->leader, step);
+        r->leader = *step;
+        return is_back;
+    }
+    return false;
+}
+
+/* The same step of another rank. */
+static hu_log_step *find_twin(const reader *r, const hu_log_step *step, bool is_back)
+{
+    hu_log_step *ranked = step->rank < 0 || is_back ? NULL : find_ranked(r, step);
 
     if (ranked)
         return ranked;
@@ -112,7 +135,8 @@ static uint32_t run_of(reader *r, const hu_log_step *step, const hu_log_step *be
 static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
 {
     const size_t n = r->out->steps.n;
-    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, &step);
+    const bool   is_back = falls_back(r, &step);
+    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, &step, is_back);
 
     if (twin) {
         r->out->n_twins++;
@@ -120,8 +144,8 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
             twin->ns = step.ns;
         return true;
     }
-    if (before && step.rank != before->rank && step.epoch == before->epoch && step.iteration <= before->iteration)
-        return true; /* of another rank, and of a step that the first one does not tell */
+    if (before && step.rank >= 0 && step.rank != r->leader.rank && !is_before(before, &step))
+        return true; /* a step that the first one does not tell */
     step.line = r->line;
     step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
     step.run = run_of(r, &step, before);
@@ -144,8 +168,10 @@ static bool take_step(reader *r, hu_str line)
 
     if (kind == HU_LINE_NONE || (r->kind && kind > r->kind) || (kind == HU_LINE_DEEPSPEED && !r->sum))
         return true;
-    if (r->kind && kind < r->kind)
+    if (r->kind && kind < r->kind) {
         r->out->steps.n = r->first_of_run = r->first;
+        r->leader = (hu_log_step){0};
+    }
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
         r->out->is_from_parts = true;
@@ -409,11 +435,6 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
         keep = from < span.n ? span.n - from : 0;
     } while (!span.is_last);
     return 0;
-}
-
-static bool is_before(const hu_log_step *a, const hu_log_step *b)
-{
-    return a->epoch < b->epoch || (a->epoch == b->epoch && a->iteration < b->iteration);
 }
 
 /* A file of another rank covers the same steps as the files before: of each step the slowest rank counts. */
