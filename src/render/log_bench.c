@@ -164,8 +164,8 @@ static void hint_failed(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->test->failure.n)
         SAY(add(out, n, "test_failed"),
-            "%s did not end: \"%.*s\". Look at what NCCL warned of before it, and at the node that printed it, before any number "
-            "of this test.",
+            "%s did not end: \"%.*s\". Look at what NCCL warned of before it, and at the node that printed it, before any "
+            "number of this test.",
             name_of(a).t, (int)a->test->failure.n, a->test->failure.p);
 }
 

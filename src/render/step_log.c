@@ -139,8 +139,8 @@ static void hint_some_direct(const hu_log_nccl *nccl, hu_log_hint *hint)
                 without = NULL;
     }
     SAY(hint,
-        "%s of %s channels over InfiniBand or RoCE do without GPUDirect RDMA%s%.*s: their data goes through host memory, and "
-        "the others wait for it. Look at nvidia-peermem or DMA-BUF there, and which NIC is near the GPU.",
+        "%s of %s channels over InfiniBand or RoCE do without GPUDirect RDMA%s%.*s: their data goes through host memory, "
+        "and the others wait for it. Look at nvidia-peermem or DMA-BUF there, and which NIC is near the GPU.",
         hu_say_count((int64_t)nccl->n_ib).t, hu_say_count((int64_t)(nccl->n_ib + nccl->n_ib_direct)).t,
         without ? ", all of node " : "", without ? (int)(without->text.n < 64 ? without->text.n : 64) : 0,
         without ? without->text.p : "");
