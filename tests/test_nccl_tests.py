@@ -224,5 +224,99 @@ class Curves(Case):
         self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
 
 
+class Peaks(Case):
+    """What the links carry is told of a whole board; where it is not known for certain, nothing is."""
+    def told(self, device: str, n: int, gbps: float, name: str = "all_reduce_perf", before: str = "") -> dict[str, Any]:
+        factor = 1 if name == "sendrecv_perf" else 2 * (n - 1) / n
+        told = self.of(f"# Collective test starting: {name}\n" + HEADING + ranks(n, device) + before + COLUMNS + curve(25, gbps, power(3, 33), factor))
+        _, out, _ = run("report", self.folder / "test.log")
+        return {**told["tests"][0], "text": " ".join(out.decode().split()), "ids": {h["id"] for h in told["hints"]}}
+
+    def test_part_of_a_board(self) -> None:
+        for device, n, gbps in (("NVIDIA A100-SXM4-80GB", 2, 236), ("NVIDIA A100-SXM4-80GB", 3, 233), ("NVIDIA H100 80GB HBM3", 2, 40), ("NVIDIA H100 80GB HBM3", 4, 330)):
+            told = self.told(device, n, gbps)
+            self.assertEqual((told["peak_gbps"], told["links"], told["ids"]), (None, "", set()))
+            self.assertIn(f"cannot tell which links connect these {n} GPUs", told["text"])
+            self.assertNotIn("NVLS", told["text"])
+        system = "node0:1:2 [0] NCCL INFO === System : maxBw 240.0 totalBw 240.0 ===\n"      # what NCCL found
+        self.assertEqual(self.told("NVIDIA A100-SXM4-80GB", 2, 200, before=system)["peak_gbps"], 240)
+        self.assertIsNone(self.told("NVIDIA A100-SXM4-80GB", 2, 280, before=system)["peak_gbps"])
+
+    def test_exact_names(self) -> None:
+        for device, peak in (("NVIDIA H100 80GB HBM3", 450), ("NVIDIA H200", 450), ("NVIDIA B200", 900), ("NVIDIA A100-SXM4-40GB", 300), ("NVIDIA H800", 200), ("AMD Instinct MI300X", 448),
+                             ("NVIDIA H800 PCIe", None), ("NVIDIA H200 NVL", None), ("NVIDIA GH200 480GB", None), ("NVIDIA GB200", None), ("NVIDIA H100 NVL", None), ("NVIDIA H100 PCIe", None),
+                             ("NVIDIA A100 80GB PCIe", None), ("Tesla V100-SXM2-16GB", None), ("NVIDIA H20", None)):
+            self.assertEqual(self.told(device, 8, 60)["peak_gbps"], peak, device)
+        self.assertIsNone(self.told("AMD Instinct MI300X", 8, 60, "sendrecv_perf")["peak_gbps"])
+
+    def test_above_the_peak(self) -> None:
+        self.assertIn("reductions in the switch (NVLS)", self.told("NVIDIA H100 80GB HBM3", 8, 480)["text"])
+        off = "node0:1:2 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n"
+        for told in (self.told("NVIDIA A100-SXM4-80GB", 8, 480), self.told("NVIDIA H100 80GB HBM3", 8, 480, "sendrecv_perf"), self.told("NVIDIA H100 80GB HBM3", 8, 480, before=off),
+                     self.told("NVIDIA H100 80GB HBM3", 8, 900), self.told("Tesla V100-SXM2-16GB", 8, 131)):
+            self.assertIsNone(told["peak_gbps"])
+            self.assertNotIn("NVLS)", told["text"])
+            self.assertIn("is not known", told["text"])
+
+    def network(self, n: int, speeds: list[int], gbps: float) -> dict[str, Any]:
+        ports = "".join(f"node0:1:2 [0] NCCL INFO NET/IB: [{i}] mlx5_{i}:uverbs0:1/IB provider=Mlx5 speed={s} context=0x1\n" for i, s in enumerate(speeds))
+        via = "node0:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n"
+        return self.of("# Collective test starting: all_reduce_perf\n" + HEADING + ranks(n, hosts=2) + ports + via + COLUMNS + curve(25, gbps, power(3, 33), 2 * (n - 1) / n))
+
+    def test_a_port_for_each_gpu(self) -> None:
+        told = self.network(2, [400000] * 8, 48)
+        self.assertEqual((told["tests"][0]["peak_gbps"], told["hints"]), (50, []))
+        _, out, _ = run("report", self.folder / "test.log")
+        self.assertIn("96 % of the at most 50.0 GB/s that 1 InfiniBand or RoCE port of a node carries", " ".join(out.decode().split()))
+        self.assertEqual(self.network(2, [400000] * 8, 20)["hints"], [])                          # nobody knows which of them
+        self.assertIsNone(self.network(2, [400000] * 8, 80)["tests"][0]["peak_gbps"])             # it used more than one
+        self.assertIsNone(self.network(16, [400000] * 8 + [100000] * 2, 380)["tests"][0]["peak_gbps"])      # of storage
+        self.assertIn("far_below_links", {h["id"] for h in self.network(16, [400000] * 8, 100)["hints"]})
+
+
+class Torn(Case):
+    def of_rows(self, glue: str) -> dict[str, Any]:
+        """Every other row is torn behind its first time."""
+        rows = curve(25, 400, power(3, 33), 1.875).splitlines(keepends=True)
+        torn = "".join(re.sub(r"^((?: *\S+){6})", rf"\1{glue}:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [send] via NET/IB/0/GDRDMA\n", r) if i % 2 else r for i, r in enumerate(rows))
+        return self.of(HEADING + ranks(16, hosts=2) + COLUMNS + torn)
+
+    def test_lines_of_each_host(self) -> None:
+        for host in ("node0", "node1"):
+            told = self.of_rows(host)
+            self.assertEqual([s["bytes"] for s in told["tests"][0]["sizes"]], [2 ** k for k in range(3, 34)])
+            self.assertEqual((told["tests"][0]["torn_rows"], {h["text"] for h in told["nccl"]["hosts"]}, told["nccl"]["channels"]["ib_gpudirect"]), (0, {host}, 15))
+
+    def test_a_host_of_no_list(self) -> None:
+        told = self.of_rows("other")
+        self.assertEqual((len(told["tests"][0]["sizes"]), told["tests"][0]["torn_rows"], told["nccl"]["hosts"]), (16, 15, []))
+
+    def test_prefixes(self) -> None:
+        text = HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 33))
+        for prefix in ("0: ", "[1,0]<stdout>:", "launcher-0 | ", "2024-05-01T12:00:00.123456789Z ", "[2024-05-01 12:00:00] ", "2024-05-01 12:00:00,123 ", "[pod/launcher-0/nccl] "):
+            told = self.one("".join(prefix + line for line in text.splitlines(keepends=True)))
+            self.assertEqual((len(told["sizes"]), told["torn_rows"], told["ranks"]), (31, 0, 8), prefix)
+
+
+class Endings(Case):
+    def test_one_size(self) -> None:
+        told = self.of("# Collective test starting: all_reduce_perf\n" + HEADING + ranks() + COLUMNS + curve(25, 430, [2 ** 33]))
+        self.assertRegex(told["tests"][0]["words"], r"^all_reduce_perf: 430 GB/s bus bandwidth at 8 GiB, its only size: cannot tell from one")
+        self.assertEqual(told["hints"], [])
+
+    def test_passes_are_not_joined(self) -> None:
+        told = self.of("# Collective test starting: all_reduce_perf\n" + HEADING + ranks() + COLUMNS + curve(25, 430, power(3, 33)) + curve(25, 200, power(3, 33)))
+        self.assertEqual([(t["pass"], len(t["sizes"]), round(t["best_gbps"], -1)) for t in told["tests"]], [(1, 31, 430), (2, 31, 200)])
+        self.assertEqual([h["id"] for h in told["hints"]], ["far_below_links"])
+        self.assertIn("all_reduce_perf, pass 2 reaches 44 %", told["hints"][0]["words"])
+
+    def test_a_failure_comes_first(self) -> None:
+        told = self.of("# Collective test starting: all_reduce_perf\n" + HEADING + ranks() + COLUMNS + curve(25, 400, power(3, 20)) + "    2097152   524288\n"
+                       "node0: Test NCCL failure common.cu:303 'remote process exited / '\n .. node0 pid 8: Test failure common.cu:400\n")
+        self.assertEqual([h["id"] for h in told["hints"]], ["test_failed"])
+        self.assertIn("\"Test NCCL failure common.cu:303 'remote process exited / '\"", told["hints"][0]["words"])
+        self.assertEqual(told["tests"][0]["words"], "all_reduce_perf: it FAILED behind 1 MiB, so cannot tell what bandwidth it reaches.")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -332,6 +332,21 @@ class Nccl(Case):
         self.assertIn("NCCL_IB_DISABLE set by environment to 1", self.hints(told)["socket_beside_ib"]["words"])
         self.assertIsNone(told["step"])
 
+    def test_out_of_band_is_no_device(self) -> None:
+        told = self.of(self.lines("INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>"))
+        self.assertEqual(told["nccl"]["ib_devices"], "[0]mlx5_0:1/IB [RO]")
+
+    def test_one_node_without_gpudirect(self) -> None:
+        send = "INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0"
+        words = self.hints(self.of(self.lines(*[send + "/GDRDMA", send] * 8)))["partly_gpudirect"]["words"]
+        self.assertTrue(words.startswith("8 of 16 channels over InfiniBand or RoCE do without GPUDirect RDMA, all of node node1:"), words)
+        self.assertNotIn("of node", self.hints(self.of(self.lines(*[send + "/GDRDMA"] * 2, *[send] * 2)))["partly_gpudirect"]["words"])
+
+    def test_no_host_is_glued_to_numbers(self) -> None:
+        lines = "".join(f"{before}node{i}:1:2 [0] NCCL INFO Using network IB\n"
+                        for i, before in enumerate(("", " 0: ", "[2025-05-01 12:00:00] ", "pod-0 | ", "  16  4  float  sum  -1  40.24", "  8  2 float sum -1", "  0.41  0.76 ", "40.24")))
+        self.assertEqual({h["text"] for h in self.of(lines)["nccl"]["hosts"]}, {"node0", "node1", "node2", "node3"})
+
     def test_no_gpudirect(self) -> None:
         send = "INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0"
         self.assertIn("no_gpudirect", self.hints(self.of(self.lines(*[send] * 3))))

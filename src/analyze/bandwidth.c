@@ -114,39 +114,84 @@ static bool measure_fit(const hu_log_bench *test, hu_arena *arena, hu_bench_answ
 }
 
 /*
- * In a ring each byte of bus bandwidth leaves a node once, however many GPUs it has: the ports of a node are its limit.
- * An all-to-all has another one, and of a test without a name nobody knows.
+ * In a ring each byte of bus bandwidth leaves a node once, however many GPUs it has: the ports of a node are its limit, and
+ * no more of them than it has GPUs.  Some may be for storage: where there are more than GPUs, or of several speeds, nobody
+ * knows which are used.  An all-to-all has another limit, and of a test without a name nobody knows.
  */
 static void measure_network(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a)
 {
     static const char *const rings[] = {"all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "broadcast_perf",
                                         "reduce_perf"};
-    bool                     is_ring = false;
+    bool                     is_ring = false, is_even = true;
+    double                   mbps = 0;
+    int64_t                  n = 0;
 
     for (size_t i = 0; i < HU_COUNT(rings); i++)
         is_ring |= hu_str_equal(test->name, hu_str_of(rings[i]));
     if (!is_ring || nccl->n_ib + nccl->n_ib_direct == 0 || nccl->n_socket + nccl->n_other > 0)
         return;
-    for (size_t i = 0; i < HU_LOG_NICS; i++) {
-        a->peak += nccl->nic_mbps[i] / 8e3;
-        a->n_ports += nccl->nic_mbps[i] > 0;
+    for (size_t i = 0; i < HU_LOG_NICS; i++)
+        if (nccl->nic_mbps[i] > 0) {
+            is_even &= mbps <= 0 || fabs(nccl->nic_mbps[i] / mbps - 1) < SAME_FACTOR;
+            mbps = nccl->nic_mbps[i];
+            n++;
+        }
+    if (n == 0 || !is_even || test->host_ranks == 0 || test->ranks % test->host_ranks != 0)
+        return;
+    a->is_at_most = n > test->host_ranks;
+    a->n_ports = a->is_at_most ? test->host_ranks : n;
+    a->peak = mbps / 8e3 * (double)a->n_ports;
+}
+
+static bool is_all_reduce(const hu_bench_answer *a)
+{
+    return a->guess || hu_str_equal(a->test->name, HU_STR("all_reduce_perf"));
+}
+
+static bool is_off(const hu_log_nccl *nccl, const char *setting)
+{
+    for (size_t i = 0; i < nccl->settings.n; i++) {
+        const hu_str text = nccl->settings.at[i].text;
+
+        if (hu_str_starts_with(text, setting) && hu_str_has(text, HU_STR(" to 0")))
+            return true;
+    }
+    return false;
+}
+
+/* Of GPUs of one machine by their makers' documents; *reduces: they, or the network, may send less than a ring. */
+static void measure_local(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a, bool *reduces)
+{
+    const hu_links_board board = hu_links_whole(test->device, test->ranks);
+    const bool           is_to_all = test->name.n && !hu_str_equal(test->name, HU_STR("sendrecv_perf"));
+
+    a->is_part = board.is_part;
+    *reduces = board.reduces && !is_off(nccl, "NCCL_NVLS_ENABLE");
+    if (board.gbps > 0 && (is_to_all || !board.is_mesh)) {
+        a->peak = board.gbps;
+        a->links = board.what;
+    } else {
+        a->peak = nccl->local_gbps;
+        *reduces = false;
     }
 }
 
-/* Of GPUs of one machine by their makers' documents. */
+/* More than a ring can have is there only where something adds up on the way, and up to the factor; else it is no peak. */
 static void measure_peak(const hu_log_bench *test, const hu_log_nccl *nccl, hu_bench_answer *a)
 {
     const bool is_peer_to_peer = nccl->n_shm == 0 || nccl->n_p2p > 0;
+    bool       reduces = true;
 
     if (test->several_hosts)
         measure_network(test, nccl, a);
-    if (test->several_hosts || test->several_devices || test->ranks < 2 || !is_peer_to_peer)
-        return;
-    a->peak = hu_links_gbps(test->device, test->ranks, &a->links);
-    if (a->peak > 0)
-        return;
-    a->links = NULL;
-    a->peak = nccl->local_gbps;
+    else if (!test->several_devices && test->ranks > 1 && is_peer_to_peer)
+        measure_local(test, nccl, a, &reduces);
+    reduces &= is_all_reduce(a) && !a->is_at_most;
+    if (a->best > HU_BENCH_ABOVE * a->peak * (reduces ? a->factor : 1)) {
+        a->peak = 0;
+        a->n_ports = 0;
+        a->links = NULL;
+    }
 }
 
 static void measure_wrong(const hu_log_bench *test, hu_bench_answer *a)

@@ -38,6 +38,29 @@ static bool count(hu_str text, uint64_t number, hu_arena *arena, hu_log_list *w)
     return text.p && hu_vec_push(arena, w, ((hu_log_words){text, 1, number}));
 }
 
+/* Digits and dots from *at on, moved behind them. */
+static bool is_number_at(hu_str text, size_t *at)
+{
+    const size_t from = *at;
+
+    while (*at < text.n && (isdigit((unsigned char)text.p[*at]) || text.p[*at] == '.'))
+        ++*at;
+    return *at > from;
+}
+
+/* Numbers of a row of a test that stand before a line, "-1node7:" and "40.24node7:": there is no telling where it begins. */
+static bool is_glued(hu_str before, hu_str word)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < before.n; i++)
+        if ((i == 0 || isspace((unsigned char)before.p[i - 1])) && is_number_at(before, &i) && i < before.n &&
+            isspace((unsigned char)before.p[i]))
+            return true;
+    return word.n == 0 || word.p[0] == '-' ||
+           (is_number_at(word, &n) && memchr(word.p, '.', n) && n < word.n && isalpha((unsigned char)word.p[n]));
+}
+
 /* "r6i4n5" of "r6i4n5:41698:41698 [3] NCCL INFO". */
 static hu_str host_of(hu_str line, hu_str rest)
 {
@@ -53,17 +76,21 @@ static hu_str host_of(hu_str line, hu_str rest)
     for (from = end; from && !isspace((unsigned char)line.p[from - 1]); from--)
         continue;
     for (size_t i = from; i < end; i++)
-        if (line.p[i] == ':')
-            return (hu_str){line.p + from, i - from};
+        if (line.p[i] == ':') {
+            const hu_str host = {line.p + from, i - from};
+
+            return is_glued((hu_str){line.p, from}, host) ? (hu_str){0} : host;
+        }
     return (hu_str){0};
 }
 
-static void count_transport(hu_str rest, hu_log_nccl *out)
+static bool count_transport(hu_str rest, hu_str host, uint64_t number, hu_arena *arena, hu_log_nccl *out)
 {
     const hu_str via = behind(rest, " via ");
+    const bool   is_direct = has(via, "GDRDMA");
 
     if (!via.n)
-        return;
+        return true;
     if (hu_str_starts_with(via, "P2P"))
         out->n_p2p++;
     else if (hu_str_starts_with(via, "SHM") || hu_str_starts_with(via, "direct shared memory"))
@@ -71,9 +98,12 @@ static void count_transport(hu_str rest, hu_log_nccl *out)
     else if (hu_str_starts_with(via, "NET/Socket"))
         out->n_socket++;
     else if (hu_str_starts_with(via, "NET/IB"))
-        *(has(via, "GDRDMA") ? &out->n_ib_direct : &out->n_ib) += 1;
+        *(is_direct ? &out->n_ib_direct : &out->n_ib) += 1;
     else
         out->n_other++;
+    if (!host.n || !hu_str_starts_with(via, "NET/IB"))
+        return true;
+    return count(host, number, arena, is_direct ? &out->direct_hosts : &out->indirect_hosts);
 }
 
 static int64_t number_of(hu_str text)
@@ -121,20 +151,22 @@ static void read_port(hu_str rest, hu_log_nccl *out)
         out->nic_mbps[port] = mbps;
 }
 
-static bool read_info(hu_str rest, uint64_t number, hu_arena *arena, hu_log_nccl *out)
+static bool read_info(hu_str rest, hu_str host, uint64_t number, hu_arena *arena, hu_log_nccl *out)
 {
     const hu_str devices = behind(rest, "NET/IB : Using "), ranks = behind(rest, " nranks ");
 
-    count_transport(rest, out);
+    if (!count_transport(rest, host, number, arena, out))
+        return false;
     if (ranks.n && number_of(ranks) > out->ranks)
         out->ranks = number_of(ranks);
     out->n_no_ib += has(rest, "NET/IB : No device found");
     read_system(rest, out);
     read_port(rest, out);
     if (devices.n && !out->ib_devices.n) {
-        const char *oob = memmem(devices.p, devices.n, " ; OOB", 6);
+        const char  *oob = memmem(devices.p, devices.n, "; OOB", 5);
+        const hu_str list = {devices.p, oob ? (size_t)(oob - devices.p) : devices.n};
 
-        out->ib_devices = hu_arena_copy(arena, (hu_str){devices.p, oob ? (size_t)(oob - devices.p) : devices.n});
+        out->ib_devices = hu_arena_copy(arena, hu_str_trim(list));
         if (!out->ib_devices.p)
             return false;
     }
@@ -164,5 +196,5 @@ bool hu_nccl_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_nccl *ou
         return true;
     out->n_lines++;
     host = host_of(line, rest);
-    return (!host.n || count(host, number, arena, &out->hosts)) && read_info(rest, number, arena, out);
+    return (!host.n || count(host, number, arena, &out->hosts)) && read_info(rest, host, number, arena, out);
 }

@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 
-enum { MOST_TABLES = 64, MOST_ROWS = 512, MOST_TEXT = 80, WORDS = 40 };
+enum { MOST_TABLES = 64, MOST_ROWS = 512, MOST_TEXT = 80, WORDS = 40, MOST_HOSTS = 256, MOST_FAILURE = 160 };
 
 enum { SKIPPED, TIME, ALGBW, BUSBW, WRONG };
 enum { ROLE = 7, IN_PLACE = 8 }; /* of a column */
@@ -80,6 +80,7 @@ static bool open_table(hu_tests_reader *r, hu_arena *arena, hu_log_benches *out)
         return true;
     if (!hu_vec_push(arena, out,
                      ((hu_log_bench){.name = HU_STR(""),
+                                     .failure = HU_STR(""),
                                      .version = HU_STR(""),
                                      .type = HU_STR(""),
                                      .redop = HU_STR(""),
@@ -98,12 +99,24 @@ static bool open_new(hu_tests_reader *r, hu_arena *arena, hu_log_benches *out)
     return (r->open && !r->open->ranks && !r->n_columns) || open_table(r, arena, out);
 }
 
-/* "  Rank  0 Group  0 Pid  64904 on       mew0 device  0 [0000:17:00] NVIDIA A100 80GB PCIe" */
-static bool take_rank(hu_log_bench *b, hu_str line, hu_arena *arena)
+/* Of all ranks, in the order of the list; those of one host stand together. */
+static bool keep_host(hu_tests_reader *r, hu_str host, hu_arena *arena)
 {
-    const hu_str on = behind(line, " on "), device = behind(on, "] ");
-    size_t       at = 0;
-    hu_str       host, name;
+    for (size_t i = r->hosts.n; i-- > 0;)
+        if (hu_str_equal(r->hosts.at[i], host))
+            return true;
+    if (host.n == 0 || r->hosts.n == MOST_HOSTS)
+        return true;
+    return keep(&host, host, arena) && hu_vec_push(arena, &r->hosts, host);
+}
+
+/* "  Rank  0 Group  0 Pid  64904 on       mew0 device  0 [0000:17:00] NVIDIA A100 80GB PCIe" */
+static bool take_rank(hu_tests_reader *r, hu_str line, hu_arena *arena)
+{
+    hu_log_bench *b = r->open;
+    const hu_str  on = behind(line, " on "), device = behind(on, "] ");
+    size_t        at = 0;
+    hu_str        host, name;
 
     if (!on.n || !device.n)
         return true;
@@ -112,6 +125,9 @@ static bool take_rank(hu_log_bench *b, hu_str line, hu_arena *arena)
     name = hu_str_trim(device);
     name.n = name.n > MOST_TEXT ? MOST_TEXT : name.n;
     host.n = host.n > MOST_TEXT ? MOST_TEXT : host.n;
+    if (!keep_host(r, host, arena))
+        return false;
+    b->host_ranks += b->ranks == 1 || hu_str_equal(b->host, host);
     if (b->ranks == 1)
         return keep(&b->host, host, arena) && keep(&b->device, name, arena);
     b->several_hosts |= !hu_str_equal(b->host, host);
@@ -166,7 +182,7 @@ static bool take_comment(hu_tests_reader *r, hu_str line, hu_arena *arena, hu_lo
     if (!r->open)
         return true;
     if (behind(line, " Rank ").n && behind(line, " Pid ").n)
-        return take_rank(r->open, line, arena);
+        return take_rank(r, line, arena);
     if (behind(line, " algbw ").n && behind(line, " size ").n) {
         take_heading(r, line);
         return true;
@@ -207,8 +223,35 @@ static void put(hu_bench_row *row, unsigned column, double value)
     }
 }
 
+/*
+ * Rows of another type or operation, and sizes from the first on (-N, -r), are a curve of their own: the same table without
+ * rows.
+ */
+static bool split_table(hu_tests_reader *r, bool is_again, hu_arena *arena, hu_log_benches *out)
+{
+    hu_log_bench next;
+
+    if (is_again && !r->open->pass)
+        r->open->pass = 1;
+    next = *r->open;
+    next.pass = is_again ? next.pass + 1 : 0;
+
+    if (out->n == MOST_TABLES) {
+        r->open = NULL;
+        return true;
+    }
+    memset(&next.rows, 0, sizeof next.rows);
+    if (!is_again)
+        next.type = next.redop = HU_STR("");
+    next.n_torn = 0;
+    if (!hu_vec_push(arena, out, next))
+        return false;
+    r->open = &out->at[out->n - 1];
+    return true;
+}
+
 /* Numbers of the row that waits, and the row where these are all. */
-static bool take_values(hu_tests_reader *r, hu_str line, size_t at, hu_arena *arena)
+static bool take_values(hu_tests_reader *r, hu_str line, size_t at, hu_arena *arena, hu_log_benches *out)
 {
     double value;
 
@@ -225,7 +268,11 @@ static bool take_values(hu_tests_reader *r, hu_str line, size_t at, hu_arena *ar
         put(&r->row, r->columns[r->n_values++], value);
     }
     r->has_row = false;
-    if (r->open->rows.n == MOST_ROWS || r->row.bytes == 0)
+    if (r->row.bytes == 0)
+        return true;
+    if (r->open->rows.n && r->row.bytes <= r->open->rows.at[r->open->rows.n - 1].bytes && !split_table(r, true, arena, out))
+        return false;
+    if (!r->open || r->open->rows.n == MOST_ROWS)
         return true;
     return hu_vec_push(arena, &r->open->rows, r->row);
 }
@@ -235,16 +282,13 @@ static bool is_name(hu_str word)
     return word.n && isalpha((unsigned char)word.p[0]) && !hu_str_equal(word, HU_STR("N/A"));
 }
 
-/* "  8388608  2097152  float  sum  -1 …", behind the rank of a launcher.  *at: behind it.  False: it is none. */
+/* "  8388608  2097152  float  sum  -1 …", *at: behind what is not a number of it.  False: it is none. */
 static bool begins_row(const hu_tests_reader *r, hu_str line, size_t *at, int64_t *bytes, hu_str *type, hu_str *redop)
 {
     size_t  from = 0;
     int64_t count;
-    hu_str  word = next_word(line, &from);
 
-    while (word.n && word.p[word.n - 1] == ':') /* "0:", "[1,0]<stdout>:" */
-        word = next_word(line, &from);
-    if (!is_whole(word, bytes) || !is_whole(next_word(line, &from), &count))
+    if (!is_whole(next_word(line, &from), bytes) || !is_whole(next_word(line, &from), &count))
         return false;
     *type = next_word(line, &from);
     if (!is_name(*type))
@@ -260,22 +304,34 @@ static bool begins_row(const hu_tests_reader *r, hu_str line, size_t *at, int64_
     return true;
 }
 
-/* Rows of another type or operation are a curve of their own: the same table without rows. */
-static bool split_table(hu_tests_reader *r, hu_arena *arena, hu_log_benches *out)
+static bool has_dashes(hu_str word)
 {
-    hu_log_bench next = *r->open;
+    return word.n >= 10 && isdigit((unsigned char)word.p[0]) && word.p[4] == '-' && word.p[7] == '-';
+}
 
-    if (out->n == MOST_TABLES) {
-        r->open = NULL;
-        return true;
+/* A line without what launchers and collectors of logs put before it: "0:", "[1,0]<stdout>:", "pod-0 |", a time. */
+static hu_str without_prefix(hu_str line)
+{
+    size_t at = 0, end = 0;
+
+    for (unsigned i = 0; i < 4; i++, at = end) {
+        hu_str word = next_word(line, &end);
+        size_t next = end;
+
+        if (word.n && word.p[0] == '[' && memchr(line.p + end - word.n, ']', line.n - end + word.n)) {
+            while (!memchr(word.p, ']', word.n))
+                word = next_word(line, &end);
+        } else if (has_dashes(word)) {
+            word = word.n == 10 ? next_word(line, &next) : (hu_str){0};
+            if (word.n && memchr(word.p, ':', word.n))
+                end = next;
+        } else if (word.n && word.p[word.n - 1] != ':' && !hu_str_equal(next_word(line, &next), HU_STR("|"))) {
+            break;
+        } else {
+            end = next > end && word.n && word.p[word.n - 1] != ':' ? next : end;
+        }
     }
-    memset(&next.rows, 0, sizeof next.rows);
-    next.type = next.redop = HU_STR("");
-    next.n_torn = 0;
-    if (!hu_vec_push(arena, out, next))
-        return false;
-    r->open = &out->at[out->n - 1];
-    return true;
+    return (hu_str){line.p + at, line.n - at};
 }
 
 static bool take_row(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_benches *out, bool *is_row)
@@ -283,6 +339,7 @@ static bool take_row(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena 
     hu_bench_row row = {.line = number};
     hu_str       type, redop;
     size_t       at = 0;
+    bool         is_other;
 
     *is_row = begins_row(r, line, &at, &row.bytes, &type, &redop);
     if (!*is_row)
@@ -290,8 +347,8 @@ static bool take_row(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena 
     for (unsigned i = 0; i < HU_BENCH_PLACES; i++)
         row.ns[i] = row.algbw[i] = row.busbw[i] = row.wrong[i] = (double)NAN;
     hu_tests_end(r);
-    if (r->open->rows.n && (!hu_str_equal(r->open->type, type) || !hu_str_equal(r->open->redop, redop)) &&
-        !split_table(r, arena, out))
+    is_other = !hu_str_equal(r->open->type, type) || !hu_str_equal(r->open->redop, redop);
+    if (r->open->rows.n && is_other && !split_table(r, false, arena, out))
         return false;
     if (!r->open)
         return true;
@@ -300,17 +357,30 @@ static bool take_row(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena 
     r->row = row;
     r->has_row = true;
     r->n_values = 0;
-    return take_values(r, line, at, arena);
+    return take_values(r, line, at, arena, out);
 }
 
-/* Where a line of NCCL's begins behind something else: at the host's name; the line's length where none does. */
+/* Where a line of NCCL's begins behind something else: at a host's name; the line's length where none does. */
 static size_t nccl_begins(const hu_tests_reader *r, hu_str line)
 {
-    const hu_str host = r->open->host;
-    const char  *at = host.n ? memmem(line.p, line.n, host.p, host.n) : NULL;
-    const size_t end = at ? (size_t)(at - line.p) + host.n : line.n;
+    size_t first = line.n;
 
-    return end < line.n && line.p[end] == ':' ? (size_t)(at - line.p) : line.n;
+    for (size_t i = 0; i < r->hosts.n; i++) {
+        const hu_str host = r->hosts.at[i];
+
+        for (size_t from = 0; from < first;) {
+            const char *at = memmem(line.p + from, line.n - from, host.p, host.n);
+            size_t      end;
+
+            if (!at)
+                break;
+            from = (size_t)(at - line.p) + 1;
+            end = from - 1 + host.n;
+            if (end + 1 < line.n && line.p[end] == ':' && isdigit((unsigned char)line.p[end + 1]) && from - 1 < first)
+                first = from - 1;
+        }
+    }
+    return first;
 }
 
 bool hu_tests_print(hu_str line, int64_t *bits)
@@ -332,13 +402,63 @@ void hu_tests_end(hu_tests_reader *r)
     r->has_row = false;
 }
 
+/* A line of NCCL's of a host that no list has, glued to a row: the row is torn, and the host's name too. */
+static void take_glued(hu_tests_reader *r, hu_str line, hu_str *rest)
+{
+    const char  *nccl = memmem(line.p, line.n, " NCCL ", 6);
+    const hu_str own = without_prefix(line);
+    hu_str       type, redop;
+    int64_t      bytes;
+    size_t       at = 0;
+
+    const bool begins = begins_row(r, own, &at, &bytes, &type, &redop);
+
+    if (!begins && !(r->has_row && next_word(own, &at).n && isdigit((unsigned char)hu_str_trim(own).p[0])))
+        return;
+    hu_tests_end(r);
+    r->open->n_torn += begins;
+    *rest = from_on(line, (size_t)(nccl - line.p));
+}
+
+/* "node7: Test NCCL failure common.cu:303 'remote process exited …'": the first of these. */
+static bool take_failure(hu_tests_reader *r, hu_str line, hu_arena *arena)
+{
+    static const char *const words[] = {"Test NCCL failure ", "Test CUDA failure ", "Test failure "};
+
+    for (size_t i = 0; i < HU_COUNT(words) && !r->open->failure.n; i++) {
+        const hu_str found = behind(line, words[i]);
+
+        if (found.n) {
+            const hu_str text = hu_str_trim((hu_str){found.p - strlen(words[i]), found.n + strlen(words[i])});
+
+            hu_tests_end(r);
+            r->open->failure = hu_arena_copy(arena, (hu_str){text.p, text.n < MOST_FAILURE ? text.n : MOST_FAILURE});
+            return r->open->failure.p != NULL;
+        }
+    }
+    return true;
+}
+
+/* Numbers of a row, and of one that stands in pieces. */
+static bool take_numbers(hu_tests_reader *r, hu_str own, uint64_t number, hu_arena *arena, hu_log_benches *out)
+{
+    double value;
+    size_t at = 0;
+    bool   is_row;
+
+    if (!take_row(r, own, number, arena, out, &is_row))
+        return false;
+    if (is_row || !r->has_row || !is_value(next_word(own, &at), &value))
+        return true;
+    return take_values(r, own, 0, arena, out);
+}
+
 bool hu_tests_line(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_benches *out, hu_str *rest)
 {
     const char *mark = memchr(line.p, '#', line.n < WORDS ? line.n : WORDS);
+    const bool  is_nccl = hu_str_has(line, HU_STR(" NCCL "));
     hu_str      own = line;
-    double      value;
-    size_t      at = 0, end = line.n;
-    bool        is_row;
+    size_t      end = line.n;
 
     *rest = line;
     if (mark && (mark == line.p || mark[-1] == ' ' || mark[-1] == ':')) {
@@ -346,23 +466,19 @@ bool hu_tests_line(hu_tests_reader *r, hu_str line, uint64_t number, hu_arena *a
 
         return take_comment(r, text, arena, out);
     }
-    if (!r->open || !r->n_columns)
+    if (r->open && !take_failure(r, line, arena))
+        return false;
+    if (!r->open || !r->n_columns || r->open->failure.n)
         return true;
-    if (hu_str_has(line, HU_STR(" NCCL ")))
+    if (is_nccl)
         end = nccl_begins(r, line);
     own.n = end;
-    if (own.n == 0 || (end == line.n && hu_str_has(line, HU_STR(" NCCL "))))
+    if (is_nccl && end == line.n)
+        take_glued(r, line, rest);
+    if (own.n == 0 || (is_nccl && end == line.n))
         return true;
-    if (!take_row(r, own, number, arena, out, &is_row))
+    if (!take_numbers(r, without_prefix(own), number, arena, out))
         return false;
-    if (!is_row) {
-        const hu_str word = next_word(own, &at);
-
-        if (!r->has_row || !is_value(word, &value))
-            return true;
-        if (!take_values(r, own, 0, arena))
-            return false;
-    }
     *rest = from_on(line, end);
     return true;
 }

@@ -16,6 +16,7 @@ typedef struct {
     bool          has_row; /* `row` waits for numbers, which NCCL's lines may tear apart */
     hu_bench_row  row;
     size_t        n_values;
+    HU_VEC(hu_str) hosts; /* of the list of devices */
 } hu_tests_reader;
 
 /*

@@ -7,7 +7,6 @@
 #include "advise/say.h"
 
 static const double LEAST_OF_PEAK = 0.5; /* below it, the links are not what limits */
-static const double NOT_ABOVE = 1.01;    /* times the links' peak */
 
 /* "512 MiB", "24 KiB", "1,000 B": tests run powers of two. */
 static hu_said say_size(int64_t bytes)
@@ -45,6 +44,8 @@ static hu_said name_of(const hu_bench_answer *a)
         snprintf(s.t, sizeof s.t, "%.*s", (int)(a->test->name.n < 48 ? a->test->name.n : 48), a->test->name.p);
     else
         snprintf(s.t, sizeof s.t, "%s", a->guess ? "all-reduce (by its factor)" : "a test without a name");
+    if (a->test->pass)
+        snprintf(s.t + strlen(s.t), sizeof s.t - strlen(s.t), ", pass %d", (int)a->test->pass);
     return s;
 }
 
@@ -52,8 +53,21 @@ void hu_bench_sentence(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
 {
     size_t n = (size_t)snprintf(out, HU_BENCH_WORDS, "%s: ", name_of(a).t);
 
+    if (a->test->failure.n) {
+        snprintf(out + n, HU_BENCH_WORDS - n, "it FAILED%s%s, so cannot tell what bandwidth it reaches.",
+                 a->test->rows.n ? " behind " : "",
+                 a->test->rows.n ? say_size(a->test->rows.at[a->test->rows.n - 1].bytes).t : "");
+        return;
+    }
     if (a->test->rows.n == 0 || !(a->best > 0)) {
         snprintf(out + n, HU_BENCH_WORDS - n, "cannot tell, it printed no bandwidth.");
+        return;
+    }
+    if (a->test->rows.n == 1) {
+        snprintf(
+            out + n, HU_BENCH_WORDS - n,
+            "%s GB/s bus bandwidth at %s, its only size: cannot tell from one whether others reach more, nor the latency.",
+            say_gbps(a->best).t, say_size(a->best_at).t);
         return;
     }
     if (!a->is_flat && a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes) {
@@ -96,20 +110,27 @@ void hu_bench_peak_words(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
     const char  *carry = a->n_ports == 1 || a->links ? "carries" : "carry";
     const double share = a->best / a->peak;
 
-    if (!(a->best > 0))
+    if (!(a->best > 0) || a->test->failure.n)
         out[0] = '\0';
+    else if (a->peak <= 0 && a->is_part)
+        snprintf(
+            out, HU_BENCH_WORDS,
+            "cannot tell which links connect these %d GPUs, fewer than a board of 8 has, so there is nothing to compare "
+            "the bandwidth with",
+            (int)a->test->ranks);
     else if (a->peak <= 0)
         snprintf(out, HU_BENCH_WORDS, "%s, so there is nothing to compare the bandwidth with",
                  a->test->several_hosts ? "what the network between the nodes can carry is not told"
                                         : "what the links between these GPUs can carry is not known");
-    else if (share > NOT_ABOVE)
+    else if (share > HU_BENCH_ABOVE)
         snprintf(out, HU_BENCH_WORDS,
                  "above the %s GB/s that %s %s in one direction: bus bandwidth counts a ring, and %s less",
                  say_gbps(a->peak).t, say_links(a).t, carry,
                  a->n_ports ? "trees and reductions in the network send" : "reductions in the switch (NVLS) send");
     else
-        snprintf(out, HU_BENCH_WORDS, "%s of the %s GB/s that %s %s in one direction", hu_say_pct(100 * share).t,
-                 say_gbps(a->peak).t, say_links(a).t, carry);
+        snprintf(out, HU_BENCH_WORDS, "%s of the %s%s GB/s that %s %s in one direction%s", hu_say_pct(100 * share).t,
+                 a->is_at_most ? "at most " : "", say_gbps(a->peak).t, say_links(a).t, carry,
+                 a->is_at_most ? ": a port for each GPU, of more that the node has" : "");
 }
 
 static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id)
@@ -139,16 +160,26 @@ static void hint_wrong(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
             name_of(a).t, hu_say_count(a->test->out_of_bounds).t);
 }
 
+static void hint_failed(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
+{
+    if (a->test->failure.n)
+        SAY(add(out, n, "test_failed"),
+            "%s did not end: \"%.*s\". Look at what NCCL warned of before it, and at the node that printed it, before any "
+            "number of this test.",
+            name_of(a).t, (int)a->test->failure.n, a->test->failure.p);
+}
+
 static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
-    if (a->peak > 0 && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
+    if (a->peak > 0 && !a->is_at_most && !a->test->failure.n && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
         SAY(add(out, n, "far_below_links"),
             "%s reaches %s of what the links carry (%s of %s GB/s). Look at %s, ACS and IOMMU (holdup doctor), NCCL_ALGO "
             "and NCCL_PROTO.",
             name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t,
             a->n_ports ? "GPUDirect RDMA, NCCL_IB_HCA, ibstat and the switches"
                        : "nvidia-smi topo -m and nvlink --status, NCCL_P2P_DISABLE");
-    if (!a->is_flat && a->test->rows.n && a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes)
+    if (!a->is_flat && a->test->rows.n > 1 && !a->test->failure.n &&
+        a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes)
         SAY(add(out, n, "not_saturated"),
             "The sizes of %s end before its bandwidth does: run it up to larger ones (-e 8G) to know what the links give.",
             name_of(a).t);
@@ -156,6 +187,8 @@ static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n
 
 void hu_bench_hints(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
+    for (size_t i = 0; i < a->benches.n; i++)
+        hint_failed(&a->benches.at[i], out, n);
     for (size_t i = 0; i < a->benches.n; i++)
         hint_wrong(&a->benches.at[i], out, n);
     for (size_t i = 0; i < a->benches.n; i++)

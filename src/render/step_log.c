@@ -141,6 +141,25 @@ static const char *setting_of(const hu_log_nccl *nccl, const char *name)
     return NULL;
 }
 
+/* A node that has none where others have it slows them all down. */
+static void hint_some_direct(const hu_log_nccl *nccl, hu_log_hint *hint)
+{
+    const hu_log_words *without = NULL;
+
+    for (size_t i = 0; i < nccl->indirect_hosts.n && !without; i++) {
+        without = &nccl->indirect_hosts.at[i];
+        for (size_t k = 0; k < nccl->direct_hosts.n && without; k++)
+            if (hu_str_equal(nccl->direct_hosts.at[k].text, nccl->indirect_hosts.at[i].text))
+                without = NULL;
+    }
+    SAY(hint,
+        "%s of %s channels over InfiniBand or RoCE do without GPUDirect RDMA%s%.*s: their data goes through host memory, "
+        "and the others wait for it. Look at nvidia-peermem or DMA-BUF there, and which NIC is near the GPU.",
+        hu_say_count((int64_t)nccl->n_ib).t, hu_say_count((int64_t)(nccl->n_ib + nccl->n_ib_direct)).t,
+        without ? ", all of node " : "", without ? (int)(without->text.n < 64 ? without->text.n : 64) : 0,
+        without ? without->text.p : "");
+}
+
 static void hint_nccl(const hu_log_nccl *nccl, hu_log_hint *out, size_t *n)
 {
     const char *set = setting_of(nccl, "NCCL_IB_DISABLE");
@@ -161,6 +180,8 @@ static void hint_nccl(const hu_log_nccl *nccl, hu_log_hint *out, size_t *n)
             "No connection over InfiniBand or RoCE uses GPUDirect RDMA (0 of %s channels): data goes through host memory. "
             "It needs nvidia-peermem or DMA-BUF, and a NIC near the GPU (NCCL_NET_GDR_LEVEL).",
             hu_say_count((int64_t)nccl->n_ib).t);
+    else if (nccl->n_ib)
+        hint_some_direct(nccl, add(out, n, "partly_gpudirect", NAN));
     if (nccl->n_shm && !nccl->n_p2p) {
         set = setting_of(nccl, "NCCL_P2P_DISABLE");
         SAY(add(out, n, "no_peer_to_peer", NAN),

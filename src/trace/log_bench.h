@@ -27,6 +27,9 @@ typedef struct {
     hu_str  type, redop;   /* "float", "sum"; "" */
     hu_str  host, device;  /* of the first rank that is listed; "" */
     int64_t ranks;         /* 0 not told */
+    int64_t host_ranks;    /* of these, on the first one's host */
+    int64_t pass;          /* of its sizes, from 1 on (-N, -r); 0: there is one */
+    hu_str  failure;       /* "Test NCCL failure common.cu:303 '…'"; "" */
     bool    several_hosts; /* or GPUs of several names */
     bool    several_devices;
     double  average;       /* "Avg bus bandwidth", 1e9 bytes per second; NaN not told */

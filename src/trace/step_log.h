@@ -51,9 +51,10 @@ typedef struct {
     hu_log_list hosts;
     /* connections, by transport */
     uint64_t    n_p2p, n_shm, n_ib, n_ib_direct, n_socket, n_other;
-    uint64_t    n_no_ib;    /* processes that found no InfiniBand or RoCE device */
-    hu_str      ib_devices; /* as the first process lists them; "" */
-    hu_log_list settings;   /* "NCCL_IB_DISABLE set by environment to 1." */
+    hu_log_list direct_hosts, indirect_hosts; /* whose InfiniBand or RoCE connections do with GPUDirect RDMA, and without */
+    uint64_t    n_no_ib;                      /* processes that found no InfiniBand or RoCE device */
+    hu_str      ib_devices;                   /* as the first process lists them; "" */
+    hu_log_list settings;                     /* "NCCL_IB_DISABLE set by environment to 1." */
     hu_log_list warnings;
     double      nic_mbps[HU_LOG_NICS]; /* of each InfiniBand or RoCE port of a node, by its number; 0: there is none */
     double      local_gbps; /* what the links of a GPU carry within its node, as NCCL's topology has it; 0 not told */

@@ -70,6 +70,8 @@ static void write_test(hu_json_out *j, const hu_bench_answer *a)
     hu_json_str(j, "name", t->name);
     hu_json_str(j, "words", hu_str_of(words));
     hu_json_str(j, "version", t->version);
+    hu_json_str(j, "failure", t->failure);
+    hu_json_int(j, "pass", t->pass);
     hu_json_int(j, "ranks", t->ranks);
     hu_json_bool(j, "several_hosts", t->several_hosts);
     hu_json_str(j, "device", t->device);
