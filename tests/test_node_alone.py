@@ -210,18 +210,59 @@ class Alone(unittest.TestCase):
         self.assertTrue(self.text(self.put("well.csv", well)).startswith("Nothing in these samples holds the GPUs up. "))
         idle = re.sub(r"\b9\d %", "12 %", well)
         self.assertTrue(self.text(self.put("idle.csv", idle)).startswith("Nothing in these samples holds the GPUs up; they were busy for 12 % of the time, and what they waited for"))
-        self.assertTrue(self.text(self.put("a.txt", texts.dcgmi())).startswith("Cannot tell: these samples have clocks, but neither the highest ones nor what lowers them"))
+        self.assertTrue(self.text(self.put("a.txt", texts.dcgmi())).startswith("GPU 0 ran at 1,650 MHz while it was busy, 1,980 MHz at best; why, these samples do not say"))
+        steady = re.sub(r"\b(1110|1200)\b", "1980", texts.dcgmi())
+        self.assertTrue(self.text(self.put("a.txt", steady)).startswith("Cannot tell: these samples have clocks, but neither the highest ones nor what lowers them"))
         once = "".join(texts.csv().splitlines(True)[:3])
         told = self.told(self.put("once.csv", once))
         self.assertTrue(told["words"].startswith("In the only sample GPU 0 is throttled by power (its power limit); its clock is 1,110 of 1,980 MHz"), told["words"])
         self.assertEqual(self.told(self.put("once.csv", once.replace("0004", "0000")))["words"], "Cannot tell: the file holds one sample of each GPU.")
 
     def test_slow_without_a_reason(self) -> None:
-        """Clocks that somebody locked: no sample has a reason, and the clock is not the highest."""
+        """The highest clock alone is no measure: its peers are."""
         slow = re.sub(r"0x0000000000000004", "0x0000000000000000", texts.csv()).replace(" 1980 MHz, 1980 MHz", " 1200 MHz, 1980 MHz")
         told = self.told(self.put("slow.csv", slow))
-        self.assertEqual((told["verdict"], len(told["findings"][0]["gpus"])), ("slow_clock", 2))
-        self.assertRegex(told["words"], r"^GPU 0 ran at 1,182 of 1,980 MHz while it was busy, and no sample names a reason")
+        self.assertEqual(told["verdict"], "none")
+        self.assertRegex(told["words"], r"; whether GPU 0, at 1,182 of 1,980 MHz, has its clocks locked they do not say")
+        peers = re.sub(r"(250, 1, \d+ %), \d+ MHz", r"\1, 1900 MHz", slow)
+        self.assertRegex(self.told(self.put("peers.csv", peers))["words"], r"^GPU 0 ran at 1,182 of 1,980 MHz while it was busy, others at 1,900 MHz, and no sample names a reason")
+
+    def test_at_its_power_limit(self) -> None:
+        rows = "".join(f"2026/11/18 18:26:{s:02}.1, 0, 99 %, {1350 + s} MHz, 1755 MHz, 309.8 W, 310.00 W\n" for s in range(9))
+        told = self.told(self.put("cap.csv", "timestamp, index, utilization.gpu [%], clocks.sm [MHz], clocks.max.sm [MHz], power.draw [W], power.limit [W]\n" + rows))
+        self.assertEqual(told["words"], "GPU 0 ran at 1,354 of 1,755 MHz while it was busy, and at its power limit throughout (310 of 310 W).")
+
+    def test_a_lost_gpu(self) -> None:
+        """What the driver says instead of values, in a row or behind the rows."""
+        heading = "timestamp, index, uuid, utilization.gpu [%], clocks.sm [MHz], clocks_event_reasons.active\n"
+        well = "2026/11/18 18:26:{0:02}.1, {1}, GPU-{1}, 99 %, 1980 MHz, 0x0000000000000000\n"
+        for words in ("GPU requires reset", "GPU is lost", "Unknown Error"):
+            rows = "".join(well.format(s, 0) + (well.format(s, 1) if s < 4 else f"2026/11/18 18:26:{s:02}.1, 1, GPU-1, [{words}], [{words}], [{words}]\n") for s in range(9))
+            told = self.told(self.put("lost.csv", heading + rows))
+            self.assertEqual((told["verdict"], told["lines_left_out"]), ("lost", 0))
+            self.assertRegex(told["words"], rf"^GPU 1 stopped answering at \d\d:26:04 UTC: {words}\.$")
+        told = self.told(self.put("behind.csv", heading + "".join(well.format(s, 0) for s in range(9)) +
+                                  "Unable to determine the device handle for GPU0000:07:00.0: GPU is lost.  Reboot the system to recover this GPU\n"))
+        self.assertRegex(told["words"], r"^GPU 0000:07:00\.0 did not answer at \d\d:26:08 UTC: GPU is lost\.")
+        told = self.told(self.put("fewer.csv", heading + "".join(well.format(s, 0) + (well.format(s, 1) if s < 4 else "") for s in range(9))))
+        self.assertEqual(told["verdict"], "fewer_samples")
+        self.assertRegex(told["words"], r"^GPU 1 has 4 samples where others have 9; its last one is at \d\d:26:03 UTC\.$")
+
+    def test_which_gpu(self) -> None:
+        """A bus identifies it; the mark of a file that Windows saved does no harm; of several files without hosts each is named."""
+        rows = "".join(f"2026/11/18 18:26:{s:02}.1, 00000000:{bus}:00.0, 99 %, {mhz} MHz\n" for s in range(5) for bus, mhz in (("07", 1980), ("0F", 1200)))
+        told = self.told(self.put("bus.csv", "\ufefftimestamp, pci.bus_id, utilization.gpu [%], clocks.sm [MHz]\n" + rows))
+        self.assertEqual([(gpu["pci_bus"], gpu["samples"]) for gpu in told["gpus"]], [("00000000:07:00.0", 5), ("00000000:0F:00.0", 5)])
+        self.assertTrue(told["has_times"])
+        self.assertRegex(told["words"], r"^GPU 00000000:0F:00\.0 ran at 1,200 MHz while it was busy, others at 1,980 MHz")
+        one = texts.csv()
+        files = self.put("a.csv", re.sub(r"0x0{15}4", "0x0000000000000000", one)), self.put("b.csv", one)
+        self.assertIn(f"GPU 0 of {files[1]} was throttled", self.told(*files)["words"])
+
+    def test_ecc_errors_alone(self) -> None:
+        scrape = '# TYPE DCGM_FI_DEV_ECC_DBE_VOL_TOTAL counter\nDCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu="0",UUID="GPU-a"} '
+        told = self.told(self.put("ecc.prom", "".join(f"{scrape}{n}\n" for n in (0, 0, 3))))
+        self.assertEqual((told["words"], told["looks"]), ("GPU 0 counts 3 uncorrected ECC errors since its driver was loaded.", 3))
 
     def test_query_and_xml(self) -> None:
         told = self.told(self.put("q.txt", "$ nvidia-smi -q -l 1\n" + texts.query()))

@@ -128,7 +128,8 @@ bool hu_node_csv_heading(hu_node_csv *csv, hu_str line)
             has_place |= hu_amd_name_is_place((size_t)(column - AMD));
             has_quantity |= hu_amd_name_is_quantity((size_t)(column - AMD));
         } else if (column) {
-            has_place |= known[column - 1].is == TIME || known[column - 1].is == INDEX || known[column - 1].is == UUID;
+            has_place |= known[column - 1].is == TIME || known[column - 1].is == INDEX || known[column - 1].is == UUID ||
+                         known[column - 1].is == BUS;
             has_quantity |= known[column - 1].is >= QUANTITY;
         }
     }
@@ -138,12 +139,29 @@ bool hu_node_csv_heading(hu_node_csv *csv, hu_str line)
     return true;
 }
 
+/* What stands in place of values when a GPU does not answer: "[GPU requires reset]".  "[N/A]" is another matter. */
+static bool is_loss(hu_str field)
+{
+    static const char *const words[] = {"GPU requires reset", "GPU is lost", "Unknown Error"};
+
+    if (field.n < 2 || field.p[0] != '[' || field.p[field.n - 1] != ']')
+        return false;
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (hu_str_equal((hu_str){field.p + 1, field.n - 2}, hu_str_of(words[i])))
+            return true;
+    return false;
+}
+
 static void take(hu_node_row *w, uint16_t column, hu_str field)
 {
     const uint32_t which = known[column - 1].which;
     const double   factor = known[column - 1].factor;
     double         value;
 
+    if (is_loss(field)) {
+        w->lost = (hu_str){field.p + 1, field.n - 2};
+        return;
+    }
     switch (known[column - 1].is) {
     case TIME:
         w->ns = hu_node_time(field);

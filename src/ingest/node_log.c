@@ -234,7 +234,8 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
     if (rc == 0 && sink.is_full)
         rc = hu_fail(err, HU_ELIMIT, file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)sink.most);
-    if (rc == 0 && log->samples.n == before && log->zone_samples.n == zones && log->topologies.n == topologies)
+    if (rc == 0 && log->samples.n == before && log->counts.n == counts && log->zone_samples.n == zones &&
+        log->topologies.n == topologies && !sink.has_lost)
         rc = hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
     if (rc < 0) {
         log->samples.n = before;
@@ -339,7 +340,7 @@ static void widen(hu_node_log *log, int64_t ns)
 bool hu_node_log_end(hu_node_log *log)
 {
     hu_node_zones_end(log);
-    if (!hu_node_log_has_any(log))
+    if (!hu_node_log_has_any(log) && log->counts.n == 0)
         return true;
     log->first_ns = INT64_MAX;
     log->last_ns = INT64_MIN;
@@ -347,6 +348,8 @@ bool hu_node_log_end(hu_node_log *log)
         widen(log, log->zone_samples.at[i].ns);
     for (size_t i = 0; i < log->samples.n; i++)
         widen(log, log->samples.at[i].ns);
+    for (size_t i = 0; i < log->counts.n; i++)
+        widen(log, log->counts.at[i].ns);
     if (log->last_ns < log->first_ns)
         log->first_ns = log->last_ns = 0;
     if (log->counts.n)

@@ -57,19 +57,26 @@ static bool is_capture(hu_str head)
     return hu_str_starts(head, HU_STR("#")) && hu_str_has(head, HU_STR("\n# $ nvidia-smi "));
 }
 
+/* Of a file that a tool of Windows saved. */
+static hu_str without_mark(hu_str line)
+{
+    return hu_str_starts(line, HU_STR("\xef\xbb\xbf")) ? (hu_str){line.p + 3, line.n - 3} : line;
+}
+
 static bool begins(reader *r, hu_str head)
 {
     size_t at = 0;
 
     while (at < head.n && at < PROBED) {
         const char  *newline = memchr(head.p + at, '\n', head.n - at);
-        const hu_str line = {head.p + at, (newline ? (size_t)(newline - head.p) : head.n) - at};
+        const hu_str raw = {head.p + at, (newline ? (size_t)(newline - head.p) : head.n) - at},
+                     line = at ? raw : without_mark(raw);
 
         if (heading(r, line) != NOTHING)
             return newline != NULL;
         if (!is_preface(line))
             return false;
-        at += line.n + 1;
+        at += raw.n + 1;
     }
     return false;
 }
@@ -107,6 +114,39 @@ static bool is_border(hu_str line)
     return hu_str_starts(line, HU_STR("####")) || hu_str_starts(line, HU_STR("$ ")) || hu_str_starts(line, HU_STR("# $ "));
 }
 
+/* "Unable to determine the device handle for GPU0000:07:00.0: GPU is lost.  Reboot the system to recover this GPU" */
+static bool take_lost(reader *r, hu_str line)
+{
+    static const hu_str start = {"Unable to determine the device handle for GPU", 45};
+    hu_node_who         who = hu_node_row_new().who;
+    hu_node_log        *log = r->sink->log;
+    const char         *end;
+    uint32_t            gpu;
+    int64_t             ns = 0;
+
+    if (!hu_str_starts(line, start))
+        return false;
+    line = hu_str_trim((hu_str){line.p + start.n, line.n - start.n});
+    for (end = line.p; end + 1 < line.p + line.n && !(end[0] == ':' && end[1] == ' '); end++)
+        continue;
+    who.bus = hu_str_trim((hu_str){line.p, (size_t)(end - line.p)});
+    if (end + 2 >= line.p + line.n || who.bus.n == 0)
+        return false;
+    for (size_t i = 0; i < log->gpus.n; i++) { /* nvidia-smi writes four more zeros elsewhere */
+        const hu_str bus = log->gpus.at[i].bus;
+
+        if (bus.n >= who.bus.n && memcmp(bus.p + bus.n - who.bus.n, who.bus.p, who.bus.n) == 0)
+            who.uuid = log->gpus.at[i].uuid;
+    }
+    gpu = hu_node_gpu_of(r->sink, &who);
+    if (gpu == HU_NONE)
+        return false;
+    if (log->samples.n) /* it stands behind the last look */
+        ns = log->samples.at[log->samples.n - 1].ns;
+    hu_node_put_lost(r->sink, gpu, ns, hu_str_trim((hu_str){end + 2, (size_t)(line.p + line.n - end - 2)}));
+    return true;
+}
+
 /* False: a line that should be a sample is none. */
 static bool read_line(reader *r, hu_str line)
 {
@@ -117,6 +157,8 @@ static bool read_line(reader *r, hu_str line)
             begin(r, next);
         return next != SCRAPE || hu_node_prom_line(&r->prom, line);
     }
+    if (take_lost(r, line))
+        return true;
     if (is_border(line))
         begin(r, NOTHING);
     if (r->mode == NOTHING && hu_node_prom_time(&r->prom, line))
@@ -149,9 +191,11 @@ static size_t read_span(reader *r, const hu_span *span)
     const char  *at = span->p, *end = span->p + span->n;
 
     while (at < end && r->sink->has_memory) {
-        const char  *newline = memchr(at, '\n', (size_t)(end - at));
-        const hu_str line = {at, (size_t)((newline ? newline : end) - at)};
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        hu_str      line = {at, (size_t)((newline ? newline : end) - at)};
 
+        if (span->offset == 0 && at == span->p)
+            line = without_mark(line);
         if (!newline && !span->is_last)
             break;
         /* the last line may be cut, as it is still being written */

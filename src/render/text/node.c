@@ -154,9 +154,13 @@ static void write_gpu(const hu_node_report *r, const hu_node_gpu_answer *g, hu_o
     char   label[LABEL + 24], line[LINE_BYTES] = "";
     size_t n = 0;
 
-    snprintf(label, sizeof label, "GPU %lld", (long long)g->gpu->number);
+    snprintf(label, sizeof label, "GPU");
+    if (!g->gpu->is_unnumbered)
+        snprintf(label, sizeof label, "GPU %lld", (long long)g->gpu->number);
     hu_out_printf(out, "%-*s", LABEL, label);
     hu_units_clip(out, g->gpu->name.n ? g->gpu->name : HU_STR("(not named)"), NAME);
+    if (g->gpu->is_unnumbered)
+        hu_out_printf(out, " at %.*s", HU_FMT(g->gpu->bus));
     if (g->gpu->host.n) {
         hu_out_text(out, " on ");
         hu_units_clip(out, g->gpu->host, NAME);
