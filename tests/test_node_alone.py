@@ -190,7 +190,8 @@ class Alone(unittest.TestCase):
     def test_the_first_line_names_what_holds_up(self) -> None:
         for name, after in (("csv", "1,110 of 1,980 MHz"), ("csv-plain", "1,110 of 1,980 MHz"), ("dmon", "1,110 MHz")):
             first = self.text(self.put(name, texts.ALL[name]))
-            self.assertTrue(first.startswith(f"GPU 0 was throttled by power (its power limit) for 40 % of the samples; its clock fell to {after}. "), first)
+            how = "12 % of the time, by the driver's counter" if name.startswith("dmon") else f"40 % of the samples; its clock fell to {after}"   # pviol 30 in two of five
+            self.assertTrue(first.startswith(f"GPU 0 was throttled by power (its power limit) for {how}. "), first)
         told = self.told(self.put("smi.csv", texts.csv()))
         self.assertEqual((told["verdict"], [f["id"] for f in told["findings"]]), ("throttled", ["throttled"]))
         self.assertEqual(told["gpus"][0]["reasons"], {"samples": 5, "lowered": 2, "lowered_sm_mhz": {"samples": 2, "mean": 1155, "min": 1110, "max": 1200},
@@ -258,6 +259,42 @@ class Alone(unittest.TestCase):
         one = texts.csv()
         files = self.put("a.csv", re.sub(r"0x0{15}4", "0x0000000000000000", one)), self.put("b.csv", one)
         self.assertIn(f"GPU 0 of {files[1]} was throttled", self.told(*files)["words"])
+
+    def test_time_of_violations(self) -> None:
+        """Their unit is what HELP says; without it no share is told.  Nothing says that no clock was lowered."""
+        def scrapes(unit: str, by: int) -> str:
+            text = "# HELP DCGM_FI_DEV_POWER_VIOLATION Throttling duration{}.\nDCGM_FI_DEV_SM_CLOCK{{gpu=\"0\",UUID=\"GPU-a\"}} 1980\nDCGM_FI_DEV_POWER_VIOLATION{{gpu=\"0\",UUID=\"GPU-a\"}} {}\n"
+            return "".join(f"Wed Nov 18 06:26:{look:02} PM UTC 2026\n" + text.format(unit, 5000 + by * look) for look in range(5))
+        for unit, by, said in ((" (in us)", 250_000, "25 %"), (" (in ns)", 250_000_000, "25 %")):
+            told = self.told(self.put("v.prom", scrapes(unit, by)))
+            self.assertEqual(told["words"], f"GPU 0 was throttled by power (its power limit) for {said} of the time, by the driver's counter.")
+            self.assertEqual(told["seconds"], 4)
+        for unit, by in ((" (in us)", 1000), ("", 1000)):
+            told = self.told(self.put("v.prom", scrapes(unit, by)))
+            self.assertEqual((told["findings"], told["gpus"][0]["reasons"]), ([], None))
+            self.assertNotIn("no clock lowered", self.text(self.put("v.prom", scrapes(unit, by))))
+        self.assertIn("its time of violations rose, in a unit that the file does not say", self.text(self.put("v.prom", scrapes("", 1000))))
+        few = texts.dmon().replace("  30  0  ", "  1  0  ")
+        few = self.put("few.txt", re.sub(r"\b30\b(?=  +0  +70000)", "1", few))
+        self.assertNotIn("throttled", self.told(few)["words"], "1 % of two looks of five")
+
+    def test_a_clock_that_did_not_fall(self) -> None:
+        flat = re.sub(r" 1[12][10]0 MHz", " 1980 MHz", texts.csv())
+        self.assertTrue(self.text(self.put("flat.csv", flat)).startswith("GPU 0 was throttled by power (its power limit) for 40 % of the samples. "))
+
+    def test_hosts_and_parts(self) -> None:
+        """Hostname before the scraped address; the clock of a GPU that MIG divides is that of each part."""
+        labels = {"__name__": "DCGM_FI_DEV_SM_CLOCK", "Hostname": "n1", "UUID": "GPU-a", "gpu": "0", "instance": "10.0.0.1:9400"}
+        for order in (list(labels), list(reversed(labels))):
+            answer = {"data": {"resultType": "matrix", "result": [{"metric": {key: labels[key] for key in order}, "values": [[texts.START + i, "1980"] for i in range(5)]}]}}
+            self.assertEqual(self.told(self.put("p.json", json.dumps({"status": "success", **answer})))["gpus"][0]["host"], "n1")
+        part = 'DCGM_FI_DEV_SM_CLOCK{{gpu="0",UUID="GPU-a",GPU_I_ID="{}"}} 1410\n'
+        (gpu,) = self.told(self.put("mig.prom", "".join(part.format(i) for _ in range(4) for i in (1, 2))))["gpus"]
+        self.assertEqual((gpu["is_mig"], gpu["samples"], gpu["sm_mhz"]["mean"]), (True, 4, 1410))
+
+    def test_info_counts_rows(self) -> None:
+        status, out, err = run("info", self.put("a.csv", texts.csv()), "--json")
+        self.assertEqual((status, json.loads(out)["samples"]), (0, len(texts.csv().splitlines()) - 1), err)
 
     def test_ecc_errors_alone(self) -> None:
         scrape = '# TYPE DCGM_FI_DEV_ECC_DBE_VOL_TOTAL counter\nDCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu="0",UUID="GPU-a"} '

@@ -62,9 +62,12 @@ typedef struct {
     double  old_xid; /* the last error when the log began; 0 none, or not known */
     int64_t moment;  /* of its last sample without a time */
     bool    is_mig;
-    bool    is_unnumbered; /* nothing but its bus names it */
-    hu_str  lost;          /* what the driver said instead of values; "" nothing */
-    int64_t lost_ns;       /* when it did so first */
+    bool    is_unnumbered;  /* nothing but its bus names it */
+    hu_str  lost;           /* what the driver said instead of values; "" nothing */
+    bool    has_violations; /* a counter of time with lowered clocks rose, whose unit the file does not say */
+    double  held[2];        /* sum of shares of looks in which power, and heat, lowered the clocks; of n_held */
+    int64_t n_held[2];
+    int64_t lost_ns; /* when it did so first */
 } hu_node_gpu;
 
 typedef struct {

@@ -124,6 +124,7 @@ hu_node_row hu_node_row_new(void)
                                .bus = HU_STR(""),
                                .driver = HU_STR(""),
                                .number = -1},
+                       .held = {NAN, NAN},
                        .lost = HU_STR("")};
 
     for (size_t i = 0; i < HU_COUNT(row.values); i++)
@@ -162,6 +163,11 @@ bool hu_node_put_row(hu_node_sink *s, const hu_node_row *row)
         has_any |= isfinite(row->counts[i]);
         hu_node_put_count(s, gpu, (hu_node_count_kind)i, ns, row->counts[i]);
     }
+    for (size_t i = 0; i < HU_COUNT(row->held); i++)
+        if (row->held[i] >= 0 && row->held[i] <= 1) {
+            at->held[i] += row->held[i];
+            at->n_held[i]++;
+        }
     if (!has_any && row->lost.n)
         hu_node_put_lost(s, gpu, ns, row->lost);
     return has_any || row->lost.n;

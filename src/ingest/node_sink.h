@@ -28,7 +28,8 @@ typedef struct {
     int64_t     ns; /* Unix time; 0: not said */
     double      values[HU_GPU_QUANTITY_COUNT], facts[HU_NODE_FACTS], counts[HU_NODE_COUNT_KINDS];
     bool        is_mig;
-    hu_str      lost; /* what the driver says instead of values; "" nothing */
+    double      held[2]; /* share of the look in which power, and heat, lowered the clocks */
+    hu_str      lost;    /* what the driver says instead of values; "" nothing */
 } hu_node_row;
 
 hu_node_sink hu_node_sink_of(hu_node_log *log, hu_input *in);

@@ -11,6 +11,7 @@ static const double BUSY_PCT = 50;      /* from which on a clock is one of work 
 static const double LEAST_SHARE = 0.01; /* of the samples, for throttling */
 static const double LEAST_LOOKS = 0.8;  /* of the others', for a GPU that was there throughout */
 static const double AT_LIMIT = 0.95;    /* of the power limit, throughout */
+static const double MOST_SHARE = 1.5;   /* of the time, for a counter whose ends are not quite those of the samples */
 static const double LEAST_CLOCK = 0.85; /* of its peers' or of its own best, for a clock that is low without a reason */
 
 static const struct {
@@ -152,6 +153,8 @@ static void measure_time(hu_node_gpu_answer *g, const hu_node_count *first, cons
     if (bit == 0 || hu_node_is_moment(first->ns) || last->ns <= first->ns)
         return;
     share = (last->value - first->value) / ((double)(last->ns - first->ns) / 1e9);
+    if (share > MOST_SHARE) /* the unit is another */
+        return;
     share = share > 1 ? 1 : share;
     if (!(share > 0) || share <= g->counted_share)
         return;
@@ -174,6 +177,21 @@ static void measure_counts(const hu_node_log *log, hu_node_gpu_answer *of_gpu)
         g->first[at[i].kind] = at[i].value;
         g->last[at[i].kind] = at[end - 1].value;
         measure_time(g, &at[i], &at[end - 1]);
+    }
+}
+
+/* Shares of looks, as dmon has them. */
+static void measure_shares(hu_node_gpu_answer *g)
+{
+    static const hu_gpu_reason of[] = {HU_GPU_REASON_POWER_CAP, HU_GPU_REASON_THERMAL};
+
+    for (size_t i = 0; i < HU_COUNT(of); i++) {
+        const double share = g->gpu->n_held[i] ? g->gpu->held[i] / (double)g->gpu->n_held[i] : 0;
+
+        if (share > g->counted_share) {
+            g->counted_share = share;
+            g->counted_reason = of[i];
+        }
     }
 }
 
@@ -208,6 +226,12 @@ static void sum_up(hu_node_answer *out)
     out->seconds = out->log->last_ns ? (double)(out->log->last_ns - out->log->first_ns) / 1e9 : NAN;
 }
 
+/* Do all of its looks say for which share of them? */
+static bool has_shares(const hu_node_gpu_answer *g)
+{
+    return g->gpu->n_held[0] > 0 && (size_t)g->gpu->n_held[0] >= g->reason_looks;
+}
+
 hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
 {
     /* the driver says a hardware slowdown beside what causes it */
@@ -218,14 +242,19 @@ hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
         if (reasons[r].lowers && g->by_reason[r] && !(is_caused && r == HU_GPU_REASON_SLOWDOWN) &&
             (best == HU_GPU_REASON_COUNT || g->by_reason[r] > g->by_reason[best]))
             best = r;
-    return g->reason_looks == 0 && g->counted_share > 0 ? g->counted_reason : best;
+    return hu_node_is_timed(g) && g->counted_share > 0 ? g->counted_reason : best;
+}
+
+bool hu_node_is_timed(const hu_node_gpu_answer *g)
+{
+    return has_shares(g) || (g->reason_looks == 0 && g->counted_share > 0);
 }
 
 double hu_node_lowered_share(const hu_node_gpu_answer *g)
 {
-    if (g->reason_looks)
-        return (double)g->lowered / (double)g->reason_looks;
-    return g->counted_share > 0 ? g->counted_share : (double)NAN;
+    if (!hu_node_is_timed(g))
+        return g->reason_looks ? (double)g->lowered / (double)g->reason_looks : (double)NAN;
+    return g->counted_share > 0 || has_shares(g) ? g->counted_share : (double)NAN;
 }
 
 /* ---- trouble ----------------------------------------------------------------------------------------------------- */
@@ -387,6 +416,8 @@ bool hu_node_measure(const hu_node_log *log, hu_arena *arena, hu_node_answer *ou
     }
     measure_samples(log, out->at);
     measure_counts(log, out->at);
+    for (size_t i = 0; i < log->gpus.n; i++)
+        measure_shares(&out->at[i]);
     for (size_t i = 0; i < log->gpus.n; i++) /* those that are only named, or divided by MIG, have nothing to tell */
         if (out->at[i].looks || out->at[i].xids || log->gpus.at[i].lost.n)
             out->at[out->n++] = out->at[i];

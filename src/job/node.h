@@ -79,7 +79,10 @@ bool hu_node_is_at_limit(const hu_node_gpu_answer *g);
 /* Does this reason lower the clock of work? */
 bool hu_node_reason_lowers(hu_gpu_reason reason);
 
-/* Share of the samples in which the clock was lowered; where they hold no reasons, of the time by counters; NaN: unknown. */
+/* Is it known by time in which clocks were lowered, rather than by samples with reasons? */
+bool hu_node_is_timed(const hu_node_gpu_answer *g);
+
+/* Share of the samples in which the clock was lowered, or of the time (hu_node_is_timed); NaN: unknown. */
 double hu_node_lowered_share(const hu_node_gpu_answer *g);
 
 #endif

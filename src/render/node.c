@@ -163,7 +163,7 @@ static void say_throttled(const hu_node_report *r, const hu_node_trouble *t, hu_
     hu_out_printf(out, " %s throttled by %s", has_one_look(a) ? "is" : "was", cause_words(hu_node_main_reason(g)));
     if (!has_one_look(a))
         hu_out_printf(out, " for %s of the %s", hu_say_pct(100 * hu_node_lowered_share(g)).t,
-                      g->reason_looks ? "samples" : "time, by the driver's counter");
+                      hu_node_is_timed(g) ? "time, by the driver's counter" : "samples");
     if (g->lowered_mhz.n && (has_one_look(a) || fell(g))) {
         hu_out_printf(out, "; its clock %s ", has_one_look(a) ? "is" : "fell to");
         say_mhz(g->lowered_mhz.least, g->gpu->facts[HU_NODE_MOST_SM_MHZ], out);

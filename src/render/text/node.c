@@ -97,8 +97,14 @@ static void put_reasons(const hu_node_gpu_answer *g, char line[LINE_BYTES], size
     };
     bool is_first = true;
 
+    if (g->gpu->has_violations)
+        put(line, n, "its time of violations rose, in a unit that the file does not say");
     if (g->reason_looks == 0)
         return;
+    if (hu_node_is_timed(g) && g->counted_share > 0) {
+        put(line, n, "clocks lowered for %s of the time", hu_say_pct(100 * hu_node_lowered_share(g)).t);
+        return;
+    }
     if (g->lowered == 0) {
         put(line, n, "no clock lowered");
         return;
