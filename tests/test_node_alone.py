@@ -296,6 +296,29 @@ class Alone(unittest.TestCase):
         status, out, err = run("info", self.put("a.csv", texts.csv()), "--json")
         self.assertEqual((status, json.loads(out)["samples"]), (0, len(texts.csv().splitlines()) - 1), err)
 
+    def test_rows_that_name_no_gpu(self) -> None:
+        """They are of the only GPU, unless they come in groups."""
+        heading = "timestamp, utilization.gpu [%], power.draw [W]\n"
+        rows = [f"2026/11/18 18:26:{s:02}.{{}}, 95 %, 300 W\n" for s in range(9)]
+        (gpu,) = self.told(self.put("one.csv", heading + "".join(row.format(100) for row in rows)))["gpus"]
+        self.assertEqual((gpu["number"], gpu["samples"]), (0, 9))
+        for second in (100, 101):
+            status, _, err = run("report", self.put("two.csv", heading + "".join(row.format(ms) for row in rows for ms in (100, second))))
+            self.assertEqual(status, 3)
+            self.assertIn("add index to --query-gpu", err)
+
+    def test_what_to_do(self) -> None:
+        """UTF-16, a heading that is left out, GPUs of AMD."""
+        wide = self.folder / "wide.csv"
+        wide.write_bytes(texts.csv().replace("2026", "2026").encode("utf-16"))
+        bare = self.put("bare.csv", "".join(f"2026/11/18 18:26:{s:02}.100, 0, 98, 1755, 690.12\n" for s in range(5)))
+        for path, said in ((wide, "UTF-16; save it as UTF-8"), (bare, "without a heading")):
+            status, _, err = run("report", path)
+            self.assertEqual(status, 3)
+            self.assertIn(said, err)
+        amd = self.told(self.put("amd.csv", re.sub(r"\b(1110|1200|1980)\b", "1300", texts.amd_csv())))["words"]
+        self.assertEqual(amd, "Cannot tell: these samples do not have what lowers the clocks of AMD's GPUs.")
+
     def test_ecc_errors_alone(self) -> None:
         scrape = '# TYPE DCGM_FI_DEV_ECC_DBE_VOL_TOTAL counter\nDCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu="0",UUID="GPU-a"} '
         told = self.told(self.put("ecc.prom", "".join(f"{scrape}{n}\n" for n in (0, 0, 3))))

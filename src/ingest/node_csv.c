@@ -135,6 +135,10 @@ bool hu_node_csv_heading(hu_node_csv *csv, hu_str line)
     }
     if (!has_place || !has_quantity)
         return false;
+    out.last_ns = csv->last_ns;
+    out.least_ns = csv->least_ns;
+    out.sum_ns = csv->sum_ns;
+    out.n_gaps = csv->n_gaps;
     *csv = out;
     return true;
 }
@@ -203,7 +207,28 @@ static void take(hu_node_row *w, uint16_t column, hu_str field)
     }
 }
 
-bool hu_node_csv_line(const hu_node_csv *csv, hu_node_sink *sink, hu_str line)
+/* Rows that name no GPU are of the only one, which looks come from one after another. */
+static void take_alone(hu_node_csv *csv, hu_node_row *w)
+{
+    const int64_t gap = w->ns - csv->last_ns;
+
+    if (w->ns == 0 || w->who.number >= 0 || w->who.uuid.n || w->who.bus.n)
+        return;
+    w->who.number = 0;
+    if (csv->last_ns) {
+        csv->least_ns = csv->n_gaps == 0 || gap < csv->least_ns ? gap : csv->least_ns;
+        csv->sum_ns += gap;
+        csv->n_gaps++;
+    }
+    csv->last_ns = w->ns;
+}
+
+bool hu_node_csv_is_of_several(const hu_node_csv *csv)
+{
+    return csv->n_gaps && (csv->least_ns <= 0 || csv->least_ns < csv->sum_ns / (int64_t)csv->n_gaps / 4);
+}
+
+bool hu_node_csv_line(hu_node_csv *csv, hu_node_sink *sink, hu_str line)
 {
     hu_node_row w = hu_node_row_new();
     bool        has_time = false;
@@ -219,5 +244,8 @@ bool hu_node_csv_line(const hu_node_csv *csv, hu_node_sink *sink, hu_str line)
             take(&w, column, field);
         has_time |= column && column < AMD && known[column - 1].is == TIME;
     }
-    return n == csv->n && (w.ns != 0 || !has_time) && hu_node_put_row(sink, &w);
+    if (n < csv->n || (w.ns == 0 && has_time))
+        return false;
+    take_alone(csv, &w);
+    return hu_node_put_row(sink, &w);
 }

@@ -114,6 +114,7 @@ typedef struct {
     int64_t moments;               /* looks at samples that have no time of day */
     int64_t first_ns, last_ns;     /* of the samples that have a time; 0, 0: none has */
     int64_t period_ns;             /* between samples of one quantity, mostly; 0 not known */
+    bool    has_amd;               /* GPUs of AMD, of which no reasons are read */
     int64_t bad_lines, bad_offset; /* lines that are no samples, as a full disk leaves; where the first begins */
 } hu_node_log;
 

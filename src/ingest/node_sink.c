@@ -147,6 +147,7 @@ bool hu_node_put_row(hu_node_sink *s, const hu_node_row *row)
         return false;
     at = &s->log->gpus.at[gpu];
     at->is_mig |= row->is_mig;
+    s->log->has_amd |= row->is_amd;
     if (ns == 0) {
         if (s->moment == 0 || at->moment == s->moment)
             hu_node_next_moment(s);

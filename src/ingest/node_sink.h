@@ -27,7 +27,7 @@ typedef struct {
     hu_node_who who;
     int64_t     ns; /* Unix time; 0: not said */
     double      values[HU_GPU_QUANTITY_COUNT], facts[HU_NODE_FACTS], counts[HU_NODE_COUNT_KINDS];
-    bool        is_mig;
+    bool        is_mig, is_amd;
     double      held[2]; /* share of the look in which power, and heat, lowered the clocks */
     hu_str      lost;    /* what the driver says instead of values; "" nothing */
 } hu_node_row;

@@ -81,10 +81,51 @@ static bool begins(reader *r, hu_str head)
     return false;
 }
 
+/* CSV in UTF-16, as a shell of Windows redirects it: it cannot be read, but be named. */
+static bool is_wide(hu_str head)
+{
+    static const char start[] = "\xff\xfet\0i\0m\0e\0s\0t\0a\0m\0p\0,";
+
+    return head.n > sizeof start && memcmp(head.p, start, sizeof start - 1) == 0;
+}
+
+/* "2024/05/01 12:00:00.100, 0, 98": the time as nvidia-smi writes it, and nothing but numbers; fields, or 0. */
+static size_t count_fields(hu_str line)
+{
+    const char *comma = line.n ? memchr(line.p, ',', line.n) : NULL;
+    size_t      n = 1;
+
+    if (!comma || line.n < 10 || line.p[4] != '/' || hu_node_time((hu_str){line.p, (size_t)(comma - line.p)}) == 0)
+        return 0;
+    for (; comma; n++) {
+        const size_t at = (size_t)(comma - line.p) + 1;
+        hu_str       field = hu_str_trim((hu_str){line.p + at, line.n - at});
+        double       value;
+
+        if (!hu_node_number(field, &value))
+            return 0;
+        comma = memchr(line.p + at, ',', line.n - at);
+    }
+    return n;
+}
+
+/* Two lines of such: of a format without its heading. */
+static bool is_without_heading(hu_str head)
+{
+    const char *first = head.n ? memchr(head.p, '\n', head.n) : NULL;
+    const char *next = first ? memchr(first + 1, '\n', (size_t)(head.p + head.n - first - 1)) : NULL;
+    size_t      n;
+
+    if (!next)
+        return false;
+    n = count_fields((hu_str){head.p, (size_t)(first - head.p)});
+    return n > 2 && n == count_fields((hu_str){first + 1, (size_t)(next - first - 1)});
+}
+
 bool hu_node_text_probe(hu_str head)
 {
     hu_node_log log = {0};
-    bool        is = is_capture(head);
+    bool        is = is_capture(head) || is_wide(head) || is_without_heading(head);
 
     if (!is && head.n && !memchr("{[<", head.p[0], 3)) {
         hu_node_sink sink = {.log = &log, .file = HU_STR(""), .most = 1, .has_memory = true};
@@ -208,12 +249,23 @@ static size_t read_span(reader *r, const hu_span *span)
 
 int hu_node_text_read(hu_node_sink *sink, hu_input *in, hu_error *err)
 {
-    hu_arena *arena = hu_arena_new();
-    reader   *r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    hu_arena *arena;
+    reader   *r;
     hu_span   span;
     size_t    left = 0;
-    int       rc = r ? 0 : hu_fail_memory(err);
+    int       rc;
 
+    if (is_wide(hu_input_head(in)))
+        return hu_fail(
+            err, HU_EFORMAT, hu_input_name(in), 0,
+            "CSV of nvidia-smi in UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8, or | Out-File -Encoding utf8)");
+    if (is_without_heading(hu_input_head(in)))
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                       "rows of times and numbers without a heading, which says what they are; leave out noheader of "
+                       "nvidia-smi --format, or write the names of --query-gpu into the first line");
+    arena = hu_arena_new();
+    r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    rc = r ? 0 : hu_fail_memory(err);
     if (rc == 0) {
         r->sink = r->series.sink = sink;
         r->prom.series = &r->series;
@@ -223,6 +275,9 @@ int hu_node_text_read(hu_node_sink *sink, hu_input *in, hu_error *err)
                 left = read_span(r, &span);
         } while (rc == 0 && !span.is_last && sink->has_memory);
         begin(r, NOTHING);
+        if (rc == 0 && hu_node_csv_is_of_several(&r->csv))
+            rc = hu_fail(err, HU_EFORMAT, hu_input_name(in), HU_NO_OFFSET,
+                         "its rows are of several GPUs and do not say which; add index to --query-gpu");
     }
     hu_arena_free(arena);
     return rc;

@@ -346,7 +346,9 @@ static void say_none(const hu_node_answer *a, hu_out *out)
         hu_out_printf(out, "Cannot tell: the file holds one sample of %s", a->n > 1 ? "each GPU" : "the GPU");
         return;
     }
-    if (!can_judge(a)) {
+    if (!can_judge(a) && a->log->has_amd) {
+        hu_out_text(out, "Cannot tell: these samples do not have what lowers the clocks of AMD's GPUs");
+    } else if (!can_judge(a)) {
         hu_out_printf(out,
                       "Cannot tell: these samples have %s what lowers them (clocks.sm, clocks.max.sm and "
                       "clocks_event_reasons.active of nvidia-smi --query-gpu)",
