@@ -102,6 +102,14 @@ typedef struct {
     uint32_t zone;
 } hu_node_zone_sample;
 
+/* What one file has of the samples. */
+typedef struct {
+    hu_str  file;
+    size_t  n;                 /* samples; a topology has none */
+    int64_t first_ns, last_ns; /* of those with a time; 0, 0: none has */
+    int64_t bad_lines, bad_offset;
+} hu_node_file;
+
 /* All files together.  Lists live in the arena. */
 typedef struct {
     hu_arena *arena;
@@ -111,6 +119,7 @@ typedef struct {
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
     HU_VEC(hu_node_count) counts;             /* by GPU, kind and time, likewise */
     HU_VEC(hu_node_topology) topologies;
+    HU_VEC(hu_node_file) files;
     int64_t moments;               /* looks at samples that have no time of day */
     int64_t first_ns, last_ns;     /* of the samples that have a time; 0, 0: none has */
     int64_t period_ns;             /* between samples of one quantity, mostly; 0 not known */

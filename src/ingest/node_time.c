@@ -93,7 +93,7 @@ static hu_str next_word(hu_str s, size_t *at)
     return (hu_str){s.p + from, *at - from};
 }
 
-/* "Fri Jul  3 22:11:09 2026", with "UTC" or "PM UTC" before the year as `date` writes it; other zones' names say too little. */
+/* "Fri Jul  3 22:11:09 2026", with "UTC" or "PM UTC" before the year as `date` writes it; other zones say too little. */
 static int64_t read_words(hu_str s)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
