@@ -318,6 +318,8 @@ class Alone(unittest.TestCase):
             self.assertIn(said, err)
         amd = self.told(self.put("amd.csv", re.sub(r"\b(1110|1200|1980)\b", "1300", texts.amd_csv())))["words"]
         self.assertEqual(amd, "Cannot tell: these samples do not have what lowers the clocks of AMD's GPUs.")
+        one_idle = re.sub(r"\b(1110|1200)\b", "1300", re.sub(r"\b1980\b", "1300", texts.amd_csv())).replace(",1,90,", ",1,0,")
+        self.assertRegex(self.told(self.put("idle.csv", re.sub(r"^(\d+,1),9\d,", r"\1,0,", one_idle, flags=re.M)))["words"], r"^Cannot tell: these samples do not have what lowers")
 
     def test_ecc_errors_alone(self) -> None:
         scrape = '# TYPE DCGM_FI_DEV_ECC_DBE_VOL_TOTAL counter\nDCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu="0",UUID="GPU-a"} '

@@ -208,20 +208,25 @@ static int by_place(const void *left, const void *right)
 static void sum_up(hu_node_answer *out)
 {
     size_t n = 0;
+    bool   is_far = false; /* from the highest clock, which says nothing alone */
 
     out->busy = 0;
     for (size_t i = 0; i < out->n; i++) {
         const hu_node_gpu_answer *g = &out->at[i];
+        const double              most = g->gpu->facts[HU_NODE_MOST_SM_MHZ];
 
         out->looks = g->looks > out->looks ? g->looks : out->looks;
         out->has_busy |= g->of[HU_GAUGE_BUSY].n > 0;
         out->has_clock |= g->of[HU_GAUGE_SM_CLOCK].n > 0;
-        out->has_most |= g->of[HU_GAUGE_SM_CLOCK].n > 0 && g->gpu->facts[HU_NODE_MOST_SM_MHZ] > 0 &&
-                         !(g->busy_mhz.mean < LEAST_CLOCK * g->gpu->facts[HU_NODE_MOST_SM_MHZ]);
+        if (g->of[HU_GAUGE_SM_CLOCK].n && most > 0) {
+            out->has_most = true;
+            is_far |= g->reason_looks == 0 && g->busy_mhz.mean < LEAST_CLOCK * most;
+        }
         out->has_reasons |= g->reason_looks > 0 || g->counted_share > 0;
         out->busy += g->of[HU_GAUGE_BUSY].n ? g->of[HU_GAUGE_BUSY].mean : 0;
         n += g->of[HU_GAUGE_BUSY].n > 0;
     }
+    out->has_most &= !is_far;
     out->busy = n ? out->busy / (double)n : NAN;
     out->seconds = out->log->last_ns ? (double)(out->log->last_ns - out->log->first_ns) / 1e9 : NAN;
 }
