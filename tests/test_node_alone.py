@@ -225,6 +225,8 @@ class Alone(unittest.TestCase):
         told = self.told(self.put("slow.csv", slow))
         self.assertEqual(told["verdict"], "none")
         self.assertRegex(told["words"], r"; whether GPU 0, at 1,182 of 1,980 MHz, has its clocks locked they do not say")
+        bare = self.told(self.put("bare.csv", re.sub(r" 0x0{16}, \d+ us", " [N/A], [N/A]", slow)))
+        self.assertTrue(bare["words"].startswith("Cannot tell: these samples have clocks and the highest ones, which work need not reach, but not what lowers them"), bare["words"])
         peers = re.sub(r"(250, 1, \d+ %), \d+ MHz", r"\1, 1900 MHz", slow)
         self.assertRegex(self.told(self.put("peers.csv", peers))["words"], r"^GPU 0 ran at 1,182 of 1,980 MHz while it was busy, others at 1,900 MHz, and no sample names a reason")
 

@@ -332,6 +332,14 @@ static void say_far_from_most(const hu_node_answer *a, hu_out *out)
     }
 }
 
+static bool knows_most(const hu_node_answer *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->at[i].of[HU_GAUGE_SM_CLOCK].n && a->at[i].gpu->facts[HU_NODE_MOST_SM_MHZ] > 0)
+            return true;
+    return false;
+}
+
 /* Without any trouble. */
 static void say_none(const hu_node_answer *a, hu_out *out)
 {
@@ -352,9 +360,10 @@ static void say_none(const hu_node_answer *a, hu_out *out)
         hu_out_printf(out,
                       "Cannot tell: these samples have %s what lowers them (clocks.sm, clocks.max.sm and "
                       "clocks_event_reasons.active of nvidia-smi --query-gpu)",
-                      a->has_clock  ? "clocks, but neither the highest ones nor"
-                      : a->has_busy ? "neither clocks nor"
-                                    : "neither utilization nor clocks, nor");
+                      knows_most(a)  ? "clocks and the highest ones, which work need not reach, but not"
+                      : a->has_clock ? "clocks, but neither the highest ones nor"
+                      : a->has_busy  ? "neither clocks nor"
+                                     : "neither utilization nor clocks, nor");
     } else {
         hu_out_text(out, "Nothing in these samples holds the GPUs up");
         say_far_from_most(a, out);
