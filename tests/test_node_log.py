@@ -189,6 +189,17 @@ class Logs(unittest.TestCase):
         self.assertEqual(gpus(told), [])
         self.assertIn("several nodes", told["doubts"][0]["doubt"])
 
+    def test_two_files_are_fitted_each(self) -> None:
+        """Whose doubt it is: one is of another day, the other has no times."""
+        late, timeless = self.put("late.jsonl", lines(rows(1))), self.put("looks.csv", "index, uuid, power.draw [W]\n" + "0, GPU-x, 300 W\n" * 3)
+        for files in ((late, timeless), (timeless, late)):
+            told = self.told(self.put("t.json", trace(base=(START - 86400 * 3) * 10**9)), "--with", files[0], "--with", files[1])
+            by_file = {Path(d["file"]).name: d["doubt"] for d in told["doubts"]}
+            self.assertIn("it begins 2 days after the trace ends", by_file["late.jsonl"])
+            self.assertIn("has no times of day", by_file["looks.csv"])
+            told = self.told(self.put("t.json", trace()), "--with", files[0], "--with", files[1])
+            self.assertEqual([Path(d["file"]).name for d in told["doubts"]], ["looks.csv"])
+
     def test_another_time_or_none(self) -> None:
         log = self.put("a.jsonl", lines(rows(1)))
         for base, said in (((START - 86400 * 3) * 10**9, "it begins 2 days after the trace ends"), (START * 10**9 + 3600 * 10**9, "before the trace begins"),

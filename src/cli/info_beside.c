@@ -86,6 +86,24 @@ static int read_node(const char *path, const hu_limits *limits, hu_node_log *out
     return rc < 0 || hu_node_log_end(out) ? rc : hu_fail_memory(err);
 }
 
+/* Rows: of each GPU, the samples of the quantity that has most. */
+static size_t count_looks(const hu_node_log *l)
+{
+    const hu_node_sample *at = l->samples.at;
+    size_t                sum = 0, most = 0;
+
+    for (size_t i = 0, end; i < l->samples.n; i = end) {
+        for (end = i; end < l->samples.n && at[end].gpu == at[i].gpu && at[end].quantity == at[i].quantity; end++)
+            continue;
+        most = end - i > most ? end - i : most;
+        if (end == l->samples.n || at[end].gpu != at[i].gpu) {
+            sum += most;
+            most = 0;
+        }
+    }
+    return sum;
+}
+
 static void write_node(writer *w, const hu_node_log *l)
 {
     char seconds[HU_NUMBER_BYTES];
@@ -93,7 +111,7 @@ static void write_node(writer *w, const hu_node_log *l)
     hu_format_fixed(seconds, (double)(l->last_ns - l->first_ns) / 1e9, 1);
     text(w, "format", "format", HU_STR("what a monitor sampled of GPUs and processors"));
     count(w, "gpus", "GPUs", (int64_t)l->gpus.n);
-    count(w, "samples", "samples", (int64_t)(l->samples.n + l->zone_samples.n));
+    count(w, "samples", "samples", (int64_t)(count_looks(l) + l->zone_samples.n));
     text(w, "seconds", "seconds", hu_str_of(seconds));
     if (l->topologies.n)
         count(w, "topologies", "topologies", (int64_t)l->topologies.n);

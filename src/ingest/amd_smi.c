@@ -94,6 +94,7 @@ void hu_amd_name_take(hu_node_row *w, size_t name, hu_str value)
     const uint32_t which = known[name].which;
     double         number;
 
+    w->is_amd = true;
     switch (known[name].is) {
     case NUMBER:
         w->who.number = card_number(value);

@@ -128,14 +128,32 @@ bool hu_node_csv_heading(hu_node_csv *csv, hu_str line)
             has_place |= hu_amd_name_is_place((size_t)(column - AMD));
             has_quantity |= hu_amd_name_is_quantity((size_t)(column - AMD));
         } else if (column) {
-            has_place |= known[column - 1].is == TIME || known[column - 1].is == INDEX || known[column - 1].is == UUID;
+            has_place |= known[column - 1].is == TIME || known[column - 1].is == INDEX || known[column - 1].is == UUID ||
+                         known[column - 1].is == BUS;
             has_quantity |= known[column - 1].is >= QUANTITY;
         }
     }
     if (!has_place || !has_quantity)
         return false;
+    out.last_ns = csv->last_ns;
+    out.least_ns = csv->least_ns;
+    out.sum_ns = csv->sum_ns;
+    out.n_gaps = csv->n_gaps;
     *csv = out;
     return true;
+}
+
+/* What stands in place of values when a GPU does not answer: "[GPU requires reset]".  "[N/A]" is another matter. */
+static bool is_loss(hu_str field)
+{
+    static const char *const words[] = {"GPU requires reset", "GPU is lost", "Unknown Error"};
+
+    if (field.n < 2 || field.p[0] != '[' || field.p[field.n - 1] != ']')
+        return false;
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (hu_str_equal((hu_str){field.p + 1, field.n - 2}, hu_str_of(words[i])))
+            return true;
+    return false;
 }
 
 static void take(hu_node_row *w, uint16_t column, hu_str field)
@@ -144,6 +162,10 @@ static void take(hu_node_row *w, uint16_t column, hu_str field)
     const double   factor = known[column - 1].factor;
     double         value;
 
+    if (is_loss(field)) {
+        w->lost = (hu_str){field.p + 1, field.n - 2};
+        return;
+    }
     switch (known[column - 1].is) {
     case TIME:
         w->ns = hu_node_time(field);
@@ -185,7 +207,28 @@ static void take(hu_node_row *w, uint16_t column, hu_str field)
     }
 }
 
-bool hu_node_csv_line(const hu_node_csv *csv, hu_node_sink *sink, hu_str line)
+/* Rows that name no GPU are of the only one, which looks come from one after another. */
+static void take_alone(hu_node_csv *csv, hu_node_row *w)
+{
+    const int64_t gap = w->ns - csv->last_ns;
+
+    if (w->ns == 0 || w->who.number >= 0 || w->who.uuid.n || w->who.bus.n)
+        return;
+    w->who.number = 0;
+    if (csv->last_ns) {
+        csv->least_ns = csv->n_gaps == 0 || gap < csv->least_ns ? gap : csv->least_ns;
+        csv->sum_ns += gap;
+        csv->n_gaps++;
+    }
+    csv->last_ns = w->ns;
+}
+
+bool hu_node_csv_is_of_several(const hu_node_csv *csv)
+{
+    return csv->n_gaps && (csv->least_ns <= 0 || csv->least_ns < csv->sum_ns / (int64_t)csv->n_gaps / 4);
+}
+
+bool hu_node_csv_line(hu_node_csv *csv, hu_node_sink *sink, hu_str line)
 {
     hu_node_row w = hu_node_row_new();
     bool        has_time = false;
@@ -201,5 +244,8 @@ bool hu_node_csv_line(const hu_node_csv *csv, hu_node_sink *sink, hu_str line)
             take(&w, column, field);
         has_time |= column && column < AMD && known[column - 1].is == TIME;
     }
-    return n == csv->n && (w.ns != 0 || !has_time) && hu_node_put_row(sink, &w);
+    if (n < csv->n || (w.ns == 0 && has_time))
+        return false;
+    take_alone(csv, &w);
+    return hu_node_put_row(sink, &w);
 }

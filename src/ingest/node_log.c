@@ -210,14 +210,42 @@ static int read_json(hu_node_sink *sink, hu_input *in, hu_error *err)
     return rc;
 }
 
+/* 0, 0: nothing yet. */
+static void widen(int64_t *first_ns, int64_t *last_ns, int64_t ns)
+{
+    if (hu_node_is_moment(ns))
+        return;
+    *first_ns = *last_ns == 0 || ns < *first_ns ? ns : *first_ns;
+    *last_ns = ns > *last_ns ? ns : *last_ns;
+}
+
+/* Samples from these numbers on are of this file. */
+static bool keep_file(hu_node_sink *s, size_t samples, size_t zones, int64_t bad_lines, int64_t bad_offset)
+{
+    hu_node_log *log = s->log;
+    hu_node_file file = {.file = hu_node_keep(s, s->file),
+                         .n = log->samples.n - samples + log->zone_samples.n - zones,
+                         .bad_lines = bad_lines,
+                         .bad_offset = bad_offset};
+
+    for (size_t i = samples; i < log->samples.n; i++)
+        widen(&file.first_ns, &file.last_ns, log->samples.at[i].ns);
+    for (size_t i = zones; i < log->zone_samples.n; i++)
+        widen(&file.first_ns, &file.last_ns, log->zone_samples.at[i].ns);
+    return s->has_memory && hu_vec_push(log->arena, &log->files, file);
+}
+
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 {
     const size_t before = log->samples.n, counts = log->counts.n, zones = log->zone_samples.n,
                  topologies = log->topologies.n;
-    const hu_str head = hu_input_head(in);
-    const char  *file = hu_input_name(in);
-    hu_node_sink sink = hu_node_sink_of(log, in);
-    int          rc;
+    const hu_str  head = hu_input_head(in);
+    const char   *file = hu_input_name(in);
+    hu_node_sink  sink = hu_node_sink_of(log, in);
+    const int64_t bad_lines = log->bad_lines, bad_offset = log->bad_offset;
+    int           rc;
+
+    log->bad_lines = 0; /* of this one */
 
     if (probe_json(head))
         rc = read_json(&sink, in, err);
@@ -234,8 +262,13 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
     if (rc == 0 && sink.is_full)
         rc = hu_fail(err, HU_ELIMIT, file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)sink.most);
-    if (rc == 0 && log->samples.n == before && log->zone_samples.n == zones && log->topologies.n == topologies)
+    if (rc == 0 && log->samples.n == before && log->counts.n == counts && log->zone_samples.n == zones &&
+        log->topologies.n == topologies && !sink.has_lost)
         rc = hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
+    if (rc == 0 && !keep_file(&sink, before, zones, log->bad_lines, log->bad_offset))
+        rc = hu_fail_memory(err);
+    log->bad_offset = bad_lines ? bad_offset : log->bad_offset;
+    log->bad_lines += bad_lines;
     if (rc < 0) {
         log->samples.n = before;
         log->counts.n = counts;
@@ -328,27 +361,18 @@ static bool measure_period(hu_node_log *log)
     return true;
 }
 
-static void widen(hu_node_log *log, int64_t ns)
-{
-    if (hu_node_is_moment(ns))
-        return;
-    log->first_ns = ns < log->first_ns ? ns : log->first_ns;
-    log->last_ns = ns > log->last_ns ? ns : log->last_ns;
-}
-
 bool hu_node_log_end(hu_node_log *log)
 {
     hu_node_zones_end(log);
-    if (!hu_node_log_has_any(log))
+    if (!hu_node_log_has_any(log) && log->counts.n == 0)
         return true;
-    log->first_ns = INT64_MAX;
-    log->last_ns = INT64_MIN;
+    log->first_ns = log->last_ns = 0;
     for (size_t i = 0; i < log->zone_samples.n; i++)
-        widen(log, log->zone_samples.at[i].ns);
+        widen(&log->first_ns, &log->last_ns, log->zone_samples.at[i].ns);
     for (size_t i = 0; i < log->samples.n; i++)
-        widen(log, log->samples.at[i].ns);
-    if (log->last_ns < log->first_ns)
-        log->first_ns = log->last_ns = 0;
+        widen(&log->first_ns, &log->last_ns, log->samples.at[i].ns);
+    for (size_t i = 0; i < log->counts.n; i++)
+        widen(&log->first_ns, &log->last_ns, log->counts.at[i].ns);
     if (log->counts.n)
         qsort(log->counts.at, log->counts.n, sizeof *log->counts.at, compare_counts);
     if (log->samples.n == 0)
@@ -395,12 +419,16 @@ static hu_str host_of_rank(const fitting *f)
 /* False: it is not known which node's GPUs are meant. */
 static bool choose_host(fitting *f)
 {
-    const hu_node_gpu *at = f->log->gpus.at;
+    const hu_node_gpu *at = f->log->gpus.at, *first = NULL;
     const hu_str       own = hu_builder_info(f->b)->host;
     bool               is_one = true;
 
-    for (size_t i = 1; i < f->log->gpus.n; i++)
-        is_one = is_one && hu_node_is_same_host(at[i].host, at[0].host);
+    for (size_t i = 0; i < f->log->gpus.n; i++) {
+        if (at[i].moment) /* it was sampled without times: none of it is added */
+            continue;
+        first = first ? first : &at[i];
+        is_one = is_one && hu_node_is_same_host(at[i].host, first->host);
+    }
     if (is_one)
         return true;
     for (size_t i = 0; i < f->log->gpus.n && own.n; i++)

@@ -62,6 +62,12 @@ typedef struct {
     double  old_xid; /* the last error when the log began; 0 none, or not known */
     int64_t moment;  /* of its last sample without a time */
     bool    is_mig;
+    bool    is_unnumbered;  /* nothing but its bus names it */
+    hu_str  lost;           /* what the driver said instead of values; "" nothing */
+    bool    has_violations; /* a counter of time with lowered clocks rose, whose unit the file does not say */
+    double  held[2];        /* sum of shares of looks in which power, and heat, lowered the clocks; of n_held */
+    int64_t n_held[2];
+    int64_t lost_ns; /* when it did so first */
 } hu_node_gpu;
 
 typedef struct {
@@ -96,6 +102,14 @@ typedef struct {
     uint32_t zone;
 } hu_node_zone_sample;
 
+/* What one file has of the samples. */
+typedef struct {
+    hu_str  file;
+    size_t  n;                 /* samples; a topology has none */
+    int64_t first_ns, last_ns; /* of those with a time; 0, 0: none has */
+    int64_t bad_lines, bad_offset;
+} hu_node_file;
+
 /* All files together.  Lists live in the arena. */
 typedef struct {
     hu_arena *arena;
@@ -105,9 +119,11 @@ typedef struct {
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
     HU_VEC(hu_node_count) counts;             /* by GPU, kind and time, likewise */
     HU_VEC(hu_node_topology) topologies;
+    HU_VEC(hu_node_file) files;
     int64_t moments;               /* looks at samples that have no time of day */
     int64_t first_ns, last_ns;     /* of the samples that have a time; 0, 0: none has */
     int64_t period_ns;             /* between samples of one quantity, mostly; 0 not known */
+    bool    has_amd;               /* GPUs of AMD, of which no reasons are read */
     int64_t bad_lines, bad_offset; /* lines that are no samples, as a full disk leaves; where the first begins */
 } hu_node_log;
 

@@ -136,6 +136,8 @@ bool hu_node_prom_line(hu_node_prom *p, hu_str line)
 
     line = hu_str_trim(line);
     name = name_of(line);
+    if (hu_str_starts(line, HU_STR("# HELP ")))
+        hu_series_take_help(p->series, line);
     if (name.n == 0)
         return line.n == 0 || hu_node_prom_time(p, line) || line.p[0] == '#';
     n = name.n;

@@ -2,14 +2,15 @@
  * node_series.c - tables of names.  dcgm-exporter had names of its own (dcgm_gpu_temp) before it took DCGM's.
  *
  * Traps: the first value of a counter says nothing of when its errors were; dcgm-exporter's XID is a gauge, the last error's
- * number.  DCGM's times of violations had different units, so that only their rise counts.
+ * number.  DCGM's times of violations had different units; HELP says which.
+ * The scraped address (instance) may be that of a pod or of a service: Hostname comes first.
  */
 #include "ingest/node_series.h"
 
 #include "base/number.h"
 #include "ingest/node_zones.h"
 
-enum { MIB = 1 << 20, POWER_CAP = 0x4, THERMAL = 0x20 };
+enum { MIB = 1 << 20 };
 enum { LAST_XID = -1, POWER_VIOLATION = -2, THERMAL_VIOLATION = -3 };
 
 typedef enum { QUANTITY, FACT, COUNT, VIOLATION, XID_GAUGE } meaning;
@@ -127,7 +128,7 @@ hu_str *hu_series_label(hu_series_labels *l, hu_str name)
     } known[] = {
         {"gpu", offsetof(hu_series_labels, gpu)},         {"uuid", offsetof(hu_series_labels, uuid)},
         {"UUID", offsetof(hu_series_labels, uuid)},       {"gi", offsetof(hu_series_labels, gi)},
-        {"GPU_I_ID", offsetof(hu_series_labels, gi)},     {"instance", offsetof(hu_series_labels, host)},
+        {"GPU_I_ID", offsetof(hu_series_labels, gi)},     {"instance", offsetof(hu_series_labels, instance)},
         {"host", offsetof(hu_series_labels, host)},       {"Hostname", offsetof(hu_series_labels, host)},
         {"hostname", offsetof(hu_series_labels, host)},   {"model", offsetof(hu_series_labels, model)},
         {"modelName", offsetof(hu_series_labels, model)}, {"pci_bus_id", offsetof(hu_series_labels, bus)},
@@ -151,19 +152,40 @@ static hu_str without_port(hu_str host)
     return colon ? (hu_str){host.p, (size_t)(colon - host.p)} : host;
 }
 
+static hu_str host_of(const hu_series_labels *l, hu_str other)
+{
+    const hu_str host = l->host.n ? l->host : l->instance;
+
+    return host.n ? without_port(host) : other;
+}
+
 /* The GPU of these labels; it is added where it is new.  HU_NONE: they name none. */
 static uint32_t find_gpu(hu_series *s, const hu_series_labels *l, hu_str host)
 {
-    hu_node_who who = {.uuid = l->uuid,
-                       .host = l->host.n ? without_port(l->host) : host,
-                       .name = l->model,
-                       .bus = l->bus,
-                       .driver = l->driver,
-                       .number = -1};
+    hu_node_who who = {
+        .uuid = l->uuid, .host = host_of(l, host), .name = l->model, .bus = l->bus, .driver = l->driver, .number = -1};
 
     if (l->uuid.n == 0 || !hu_parse_i64(l->gpu, &who.number) || who.number < 0)
         return HU_NONE;
     return hu_node_gpu_of(s->sink, &who);
+}
+
+/* Is it the same for each of the parts that MIG makes, as there is one for all of them? */
+static bool is_of_device(hu_str name)
+{
+    static const char *const names[] = {"DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_MEM_CLOCK", "DCGM_FI_DEV_POWER_USAGE",
+                                        "DCGM_FI_DEV_GPU_TEMP"};
+
+    for (size_t i = 0; i < HU_COUNT(names); i++)
+        if (hu_str_equal(name, hu_str_of(names[i])))
+            return true;
+    return false;
+}
+
+void hu_series_take_help(hu_series *s, hu_str text)
+{
+    if (hu_str_has(text, HU_STR("_VIOLATION ")) || hu_str_has(text, HU_STR("_violation ")))
+        s->violation_s = hu_str_has(text, HU_STR("(in us)")) ? 1e-6 : hu_str_has(text, HU_STR("(in ns)")) ? 1e-9 : 0;
 }
 
 uint32_t hu_series_gpu(hu_series *s, hu_str name, const hu_series_labels *l, hu_str host)
@@ -176,7 +198,7 @@ uint32_t hu_series_gpu(hu_series *s, hu_str name, const hu_series_labels *l, hu_
     gpu = find_gpu(s, l, host);
     if (gpu != HU_NONE && l->gi.n) {
         s->sink->log->gpus.at[gpu].is_mig = true;
-        return HU_NONE;
+        return is_of_device(name) ? gpu : HU_NONE;
     }
     return gpu;
 }
@@ -228,9 +250,11 @@ static void take_violation(hu_series *s, uint32_t gpu, int64_t which, int64_t ns
 {
     double before;
 
-    if (next_count(s, gpu, which, value, &before))
-        hu_node_put_sample(s->sink, gpu, HU_GAUGE_REASONS, ns,
-                           value > before ? (which == POWER_VIOLATION ? POWER_CAP : THERMAL) : 0);
+    if (s->violation_s > 0)
+        hu_node_put_count(s->sink, gpu, which == POWER_VIOLATION ? HU_NODE_POWER_CAP : HU_NODE_THERMAL, ns,
+                          value * s->violation_s);
+    else if (next_count(s, gpu, which, value, &before) && value > before)
+        s->sink->log->gpus.at[gpu].has_violations = true;
 }
 
 /* Whose the GPU is: known once, whenever it was sampled. */
@@ -302,8 +326,7 @@ bool hu_series_take_zone(hu_series *s, hu_str name, const hu_series_labels *l, h
         return false;
     if ((int64_t)(log->samples.n + log->zone_samples.n) >= s->sink->most)
         s->sink->is_full = true;
-    else if (!hu_node_is_moment(ns) &&
-             !hu_node_zones_take(log, l->host.n ? without_port(l->host) : host, l->zone, ns, joules))
+    else if (!hu_node_is_moment(ns) && !hu_node_zones_take(log, host_of(l, host), l->zone, ns, joules))
         s->sink->has_memory = false;
     return true;
 }

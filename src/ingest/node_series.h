@@ -9,7 +9,7 @@ enum { HU_SERIES_RISES = 1024 };
 
 /* Labels that matter, of either exporter. */
 typedef struct {
-    hu_str gpu, uuid, gi, host, model, bus, driver, rank, reason, xid, zone, type;
+    hu_str gpu, uuid, gi, host, instance, model, bus, driver, rank, reason, xid, zone, type;
 } hu_series_labels;
 
 /* A counter whose rise says that something happened. */
@@ -23,10 +23,14 @@ typedef struct {
     hu_node_sink  *sink;
     hu_series_rise rises[HU_SERIES_RISES];
     size_t         n_rises;
+    double         violation_s; /* one unit of the time of violations, in seconds; 0 not known */
 } hu_series;
 
 /* Does a name, or text that begins with one, belong to an exporter that is known? */
 bool hu_series_is_known(hu_str name);
+
+/* The text behind # HELP, which says the unit of violations. */
+void hu_series_take_help(hu_series *s, hu_str text);
 
 /* Where the label of this name belongs; NULL: it does not matter. */
 hu_str *hu_series_label(hu_series_labels *l, hu_str name);

@@ -26,9 +26,10 @@ hu_str hu_node_keep(hu_node_sink *s, hu_str text)
 /* A number counts within a file: it may be of another node in the next. */
 static bool is_of(const hu_node_sink *s, const hu_node_gpu *gpu, const hu_node_who *who)
 {
-    return who->uuid.n ? hu_str_equal(gpu->uuid, who->uuid)
-                       : gpu->number == who->number && hu_str_equal(gpu->file, s->file) &&
-                             (who->host.n == 0 || hu_node_is_same_host(gpu->host, who->host));
+    if (who->uuid.n)
+        return hu_str_equal(gpu->uuid, who->uuid);
+    return (who->number >= 0 ? gpu->number == who->number : hu_str_equal(gpu->bus, who->bus)) &&
+           hu_str_equal(gpu->file, s->file) && (who->host.n == 0 || hu_node_is_same_host(gpu->host, who->host));
 }
 
 static void complete(hu_node_sink *s, hu_node_gpu *gpu, const hu_node_who *who)
@@ -43,8 +44,9 @@ uint32_t hu_node_gpu_of(hu_node_sink *s, const hu_node_who *who)
     hu_node_log *log = s->log;
     char         text[HU_NODE_TEXT];
     hu_str       uuid = who->uuid;
+    int64_t      number = who->number;
 
-    if (uuid.n >= HU_NODE_TEXT || (uuid.n == 0 && who->number < 0))
+    if (uuid.n >= HU_NODE_TEXT || (uuid.n == 0 && who->number < 0 && who->bus.n == 0))
         return HU_NONE;
     for (size_t i = 0; i < log->gpus.n; i++)
         if (is_of(s, &log->gpus.at[i], who)) {
@@ -53,7 +55,13 @@ uint32_t hu_node_gpu_of(hu_node_sink *s, const hu_node_who *who)
         }
     if (log->gpus.n >= HU_NODE_MOST_GPUS)
         return HU_NONE;
-    if (uuid.n == 0) /* stands for the node that the file does not name */
+    if (number < 0) /* their order */
+        number = (int64_t)log->gpus.n;
+    if (uuid.n == 0 && who->number < 0)
+        uuid = (hu_str){text,
+                        (size_t)snprintf(text, sizeof text, "bus %.*s of %.*s", (int)(who->bus.n < 32 ? who->bus.n : 32),
+                                         who->bus.p, (int)(s->file.n < 64 ? s->file.n : 64), s->file.p)};
+    else if (uuid.n == 0) /* stands for the node that the file does not name */
         uuid = (hu_str){text, (size_t)snprintf(text, sizeof text, "index %lld of %.*s", (long long)who->number,
                                                (int)(s->file.n < 64 ? s->file.n : 64), s->file.p)};
     if (!hu_vec_push(log->arena, &log->gpus,
@@ -63,8 +71,10 @@ uint32_t hu_node_gpu_of(hu_node_sink *s, const hu_node_who *who)
                                     .bus = hu_node_keep(s, who->bus),
                                     .driver = hu_node_keep(s, who->driver),
                                     .file = hu_node_keep(s, s->file),
-                                    .number = who->number >= 0 ? who->number : (int64_t)log->gpus.n,
-                                    .rank = -1})))
+                                    .number = number,
+                                    .rank = -1,
+                                    .is_unnumbered = who->uuid.n == 0 && who->number < 0,
+                                    .lost = HU_STR("")})))
         s->has_memory = false;
     return s->has_memory ? (uint32_t)(log->gpus.n - 1) : HU_NONE;
 }
@@ -90,6 +100,17 @@ void hu_node_put_count(hu_node_sink *s, uint32_t gpu, hu_node_count_kind kind, i
         s->has_memory = false;
 }
 
+void hu_node_put_lost(hu_node_sink *s, uint32_t gpu, int64_t ns, hu_str words)
+{
+    hu_node_gpu *at = &s->log->gpus.at[gpu];
+
+    s->has_lost = true;
+    if (at->lost.n)
+        return;
+    at->lost = hu_node_keep(s, words);
+    at->lost_ns = ns;
+}
+
 void hu_node_next_moment(hu_node_sink *s)
 {
     s->moment = ++s->log->moments;
@@ -102,7 +123,9 @@ hu_node_row hu_node_row_new(void)
                                .name = HU_STR(""),
                                .bus = HU_STR(""),
                                .driver = HU_STR(""),
-                               .number = -1}};
+                               .number = -1},
+                       .held = {NAN, NAN},
+                       .lost = HU_STR("")};
 
     for (size_t i = 0; i < HU_COUNT(row.values); i++)
         row.values[i] = NAN;
@@ -124,6 +147,7 @@ bool hu_node_put_row(hu_node_sink *s, const hu_node_row *row)
         return false;
     at = &s->log->gpus.at[gpu];
     at->is_mig |= row->is_mig;
+    s->log->has_amd |= row->is_amd;
     if (ns == 0) {
         if (s->moment == 0 || at->moment == s->moment)
             hu_node_next_moment(s);
@@ -140,7 +164,14 @@ bool hu_node_put_row(hu_node_sink *s, const hu_node_row *row)
         has_any |= isfinite(row->counts[i]);
         hu_node_put_count(s, gpu, (hu_node_count_kind)i, ns, row->counts[i]);
     }
-    return has_any;
+    for (size_t i = 0; i < HU_COUNT(row->held); i++)
+        if (row->held[i] >= 0 && row->held[i] <= 1) {
+            at->held[i] += row->held[i];
+            at->n_held[i]++;
+        }
+    if (!has_any && row->lost.n)
+        hu_node_put_lost(s, gpu, ns, row->lost);
+    return has_any || row->lost.n;
 }
 
 bool hu_node_number(hu_str s, double *out)

@@ -13,10 +13,10 @@ typedef struct {
     hu_str       file;
     int64_t      most;   /* samples */
     int64_t      moment; /* the look that samples without a time belong to; 0: there was none */
-    bool         has_memory, is_full;
+    bool         has_memory, is_full, has_lost;
 } hu_node_sink;
 
-/* A GPU as a file names it: by its UUID, or else by its number (-1: not known) among those of the file. */
+/* A GPU as a file names it: by its UUID, else by its number (-1: not known) among those of the file, else by its bus. */
 typedef struct {
     hu_str  uuid, host, name, bus, driver;
     int64_t number;
@@ -27,7 +27,9 @@ typedef struct {
     hu_node_who who;
     int64_t     ns; /* Unix time; 0: not said */
     double      values[HU_GPU_QUANTITY_COUNT], facts[HU_NODE_FACTS], counts[HU_NODE_COUNT_KINDS];
-    bool        is_mig;
+    bool        is_mig, is_amd;
+    double      held[2]; /* share of the look in which power, and heat, lowered the clocks */
+    hu_str      lost;    /* what the driver says instead of values; "" nothing */
 } hu_node_row;
 
 hu_node_sink hu_node_sink_of(hu_node_log *log, hu_input *in);
@@ -35,7 +37,7 @@ hu_node_sink hu_node_sink_of(hu_node_log *log, hu_input *in);
 /* A copy that lives as long as the log. */
 hu_str hu_node_keep(hu_node_sink *s, hu_str text);
 
-/* It is added where it is new; its number may be not known only of one with a UUID.  HU_NONE: nothing names it. */
+/* It is added where it is new.  HU_NONE: nothing names it. */
 uint32_t hu_node_gpu_of(hu_node_sink *s, const hu_node_who *who);
 
 void hu_node_put_sample(hu_node_sink *s, uint32_t gpu, hu_gpu_quantity quantity, int64_t ns, double value);
@@ -46,6 +48,9 @@ static inline bool hu_node_is_value(double value)
 {
     return value > -1e15 && value < 1e15;
 }
+
+/* The driver gives no values of it any more, but these words. */
+void hu_node_put_lost(hu_node_sink *s, uint32_t gpu, int64_t ns, hu_str words);
 
 /* A new look begins at samples that have no time. */
 void hu_node_next_moment(hu_node_sink *s);

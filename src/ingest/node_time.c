@@ -93,7 +93,7 @@ static hu_str next_word(hu_str s, size_t *at)
     return (hu_str){s.p + from, *at - from};
 }
 
-/* "Fri Jul  3 22:11:09 2026", and with "UTC" before the year as `date` writes it; another zone's name says too little. */
+/* "Fri Jul  3 22:11:09 2026", with "UTC" or "PM UTC" before the year as `date` writes it; other zones say too little. */
 static int64_t read_words(hu_str s)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -116,6 +116,12 @@ static int64_t read_words(hu_str s)
     t.tm_min = take_digits(word, &clock, 2, ":");
     t.tm_sec = take_digits(word, &clock, 2, "");
     word = next_word(s, &at);
+    if (hu_str_equal(word, HU_STR("AM")) || hu_str_equal(word, HU_STR("PM"))) {
+        if (t.tm_hour < 1 || t.tm_hour > 12)
+            return 0;
+        t.tm_hour = t.tm_hour % 12 + (word.p[0] == 'P' ? 12 : 0);
+        word = next_word(s, &at);
+    }
     if (word.n == 3 && isalpha((unsigned char)word.p[0])) {
         zone = word;
         word = next_word(s, &at);

@@ -15,6 +15,7 @@ enum { MIB = 1 << 20, TIME_BYTES = 32 };
 
 /* Which violation is software's and which the board's, dmon does not say. */
 enum { POWER_CAP = 0x4, THERMAL = 0x20 };
+enum { MOST_OF_A_LOOK = 50 };
 
 typedef enum { GPU, DATE, CLOCK, FACT, COUNT, QUANTITY, REASON } meaning;
 
@@ -99,6 +100,15 @@ bool hu_smi_dmon_heading(hu_smi_dmon *d, hu_str line)
     return true;
 }
 
+/* pviol is a share of the look in percent, tviol yes or no. */
+static void take_violation(hu_node_row *w, uint32_t bit, double value)
+{
+    const bool is_power = bit == POWER_CAP;
+
+    w->held[!is_power] = is_power ? value / 100 : value > 0;
+    hu_node_add_reason(w, value > 0 && (!is_power || value >= MOST_OF_A_LOOK) ? bit : 0);
+}
+
 static void take(hu_node_row *w, uint8_t column, hu_str word)
 {
     const uint32_t which = known[column - 1].which;
@@ -112,7 +122,7 @@ static void take(hu_node_row *w, uint8_t column, hu_str word)
     else if (known[column - 1].is == COUNT)
         w->counts[which] = value * factor;
     else if (known[column - 1].is == REASON)
-        hu_node_add_reason(w, value > 0 ? which : 0);
+        take_violation(w, which, value);
     else if (known[column - 1].is == QUANTITY)
         w->values[which] = value * factor;
 }

@@ -380,21 +380,29 @@ static void fit_node(hu_fitting *f)
         [HU_NODE_APART] = "none of its samples lies in the time of the trace",
         [HU_NODE_WHICH] = "is of several nodes, and the trace does not name its own; give the log of its node alone",
     };
-    const hu_str file = hu_str_of(f->b->node_files->at[0]);
-    hu_node_fit  fit = f->job->ranks[0].node;
+    hu_node_fit fit = f->job->ranks[0].node;
+    bool        is_added = false;
 
-    if (f->b->node.bad_lines)
-        hu_fit_doubt(f, file, "%lld of its lines are no samples and were left out, the first at byte %lld: was a disk full?",
-                     (long long)f->b->node.bad_lines, (long long)f->b->node.bad_offset);
     for (size_t i = 0; i < f->job->n; i++) {
-        if (f->job->ranks[i].node == HU_NODE_ADDED)
-            return;
+        is_added |= f->job->ranks[i].node == HU_NODE_ADDED;
         fit = f->job->ranks[i].node == HU_NODE_APART ? HU_NODE_APART : fit;
     }
-    if (fit == HU_NODE_APART)
-        doubt_time(f, file, "its last sample is", f->b->node.first_ns, f->b->node.last_ns);
-    if (fit != HU_NODE_APART || f->b->doubts.n == 0)
-        hu_fit_doubt(f, file, "%s", words[fit]);
+    for (size_t i = 0; i < f->b->node.files.n; i++) {
+        const hu_node_file *file = &f->b->node.files.at[i];
+        const size_t        before = f->b->doubts.n;
+        const hu_node_fit   own = file->last_ns == 0 ? HU_NODE_NO_TIMES : fit;
+
+        if (file->bad_lines)
+            hu_fit_doubt(f, file->file,
+                         "%lld of its lines are no samples and were left out, the first at byte %lld: was a disk full?",
+                         (long long)file->bad_lines, (long long)file->bad_offset);
+        if (file->n == 0 || (is_added && own != HU_NODE_NO_TIMES)) /* a topology; a piece of what fits */
+            continue;
+        if (own == HU_NODE_APART || own == HU_NODE_WHICH)
+            doubt_time(f, file->file, "its last sample is", file->first_ns, file->last_ns);
+        if ((own != HU_NODE_APART && own != HU_NODE_WHICH) || f->b->doubts.n == (file->bad_lines ? before + 1 : before))
+            hu_fit_doubt(f, file->file, "%s", words[own]);
+    }
 }
 
 static int measure(const hu_beside *b, const hu_digest *d, hu_arena *arena, hu_measured *out, hu_error *err)

@@ -5,11 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FEWEST_BUSY = 3 };
+enum { FEWEST_BUSY = 3, FEWEST_MISSED = 3 };
 
 static const double BUSY_PCT = 50;      /* from which on a clock is one of work */
 static const double LEAST_SHARE = 0.01; /* of the samples, for throttling */
-static const double LEAST_CLOCK = 0.85; /* of the highest, for a clock that is low without a reason */
+static const double LEAST_LOOKS = 0.8;  /* of the others', for a GPU that was there throughout */
+static const double AT_LIMIT = 0.95;    /* of the power limit, throughout */
+static const double MOST_SHARE = 1.5;   /* of the time, for a counter whose ends are not quite those of the samples */
+static const double LEAST_CLOCK = 0.85; /* of its peers' or of its own best, for a clock that is low without a reason */
 
 static const struct {
     uint32_t bit;
@@ -102,6 +105,8 @@ static void measure_gpu(hu_node_gpu_answer *g, const stretch of[HU_GPU_QUANTITY_
         finish(&g->of[q]);
         if (q != HU_GAUGE_XID && of[q].n > g->looks)
             g->looks = of[q].n;
+        if (of[q].n && of[q].at[of[q].n - 1].ns > g->last_ns)
+            g->last_ns = of[q].at[of[q].n - 1].ns;
     }
     for (size_t i = 0; i < busy->n; i++)
         if (busy->at[i].value >= BUSY_PCT) {
@@ -148,6 +153,8 @@ static void measure_time(hu_node_gpu_answer *g, const hu_node_count *first, cons
     if (bit == 0 || hu_node_is_moment(first->ns) || last->ns <= first->ns)
         return;
     share = (last->value - first->value) / ((double)(last->ns - first->ns) / 1e9);
+    if (share > MOST_SHARE) /* the unit is another */
+        return;
     share = share > 1 ? 1 : share;
     if (!(share > 0) || share <= g->counted_share)
         return;
@@ -166,9 +173,25 @@ static void measure_counts(const hu_node_log *log, hu_node_gpu_answer *of_gpu)
 
         for (end = i + 1; end < log->counts.n && at[end].gpu == at[i].gpu && at[end].kind == at[i].kind; end++)
             continue;
+        g->looks = end - i > g->looks ? end - i : g->looks;
         g->first[at[i].kind] = at[i].value;
         g->last[at[i].kind] = at[end - 1].value;
         measure_time(g, &at[i], &at[end - 1]);
+    }
+}
+
+/* Shares of looks, as dmon has them. */
+static void measure_shares(hu_node_gpu_answer *g)
+{
+    static const hu_gpu_reason of[] = {HU_GPU_REASON_POWER_CAP, HU_GPU_REASON_THERMAL};
+
+    for (size_t i = 0; i < HU_COUNT(of); i++) {
+        const double share = g->gpu->n_held[i] ? g->gpu->held[i] / (double)g->gpu->n_held[i] : 0;
+
+        if (share > g->counted_share) {
+            g->counted_share = share;
+            g->counted_reason = of[i];
+        }
     }
 }
 
@@ -185,21 +208,33 @@ static int by_place(const void *left, const void *right)
 static void sum_up(hu_node_answer *out)
 {
     size_t n = 0;
+    bool   is_far = false; /* from the highest clock, which says nothing alone */
 
     out->busy = 0;
     for (size_t i = 0; i < out->n; i++) {
         const hu_node_gpu_answer *g = &out->at[i];
+        const double              most = g->gpu->facts[HU_NODE_MOST_SM_MHZ];
 
         out->looks = g->looks > out->looks ? g->looks : out->looks;
         out->has_busy |= g->of[HU_GAUGE_BUSY].n > 0;
         out->has_clock |= g->of[HU_GAUGE_SM_CLOCK].n > 0;
-        out->has_most |= g->of[HU_GAUGE_SM_CLOCK].n > 0 && g->gpu->facts[HU_NODE_MOST_SM_MHZ] > 0;
+        if (g->of[HU_GAUGE_SM_CLOCK].n && most > 0) {
+            out->has_most = true;
+            is_far |= g->reason_looks == 0 && g->busy_mhz.mean < LEAST_CLOCK * most;
+        }
         out->has_reasons |= g->reason_looks > 0 || g->counted_share > 0;
         out->busy += g->of[HU_GAUGE_BUSY].n ? g->of[HU_GAUGE_BUSY].mean : 0;
         n += g->of[HU_GAUGE_BUSY].n > 0;
     }
+    out->has_most &= !is_far;
     out->busy = n ? out->busy / (double)n : NAN;
     out->seconds = out->log->last_ns ? (double)(out->log->last_ns - out->log->first_ns) / 1e9 : NAN;
+}
+
+/* Do all of its looks say for which share of them? */
+static bool has_shares(const hu_node_gpu_answer *g)
+{
+    return g->gpu->n_held[0] > 0 && (size_t)g->gpu->n_held[0] >= g->reason_looks;
 }
 
 hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
@@ -212,14 +247,19 @@ hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g)
         if (reasons[r].lowers && g->by_reason[r] && !(is_caused && r == HU_GPU_REASON_SLOWDOWN) &&
             (best == HU_GPU_REASON_COUNT || g->by_reason[r] > g->by_reason[best]))
             best = r;
-    return g->reason_looks == 0 && g->counted_share > 0 ? g->counted_reason : best;
+    return hu_node_is_timed(g) && g->counted_share > 0 ? g->counted_reason : best;
+}
+
+bool hu_node_is_timed(const hu_node_gpu_answer *g)
+{
+    return has_shares(g) || (g->reason_looks == 0 && g->counted_share > 0);
 }
 
 double hu_node_lowered_share(const hu_node_gpu_answer *g)
 {
-    if (g->reason_looks)
-        return (double)g->lowered / (double)g->reason_looks;
-    return g->counted_share > 0 ? g->counted_share : (double)NAN;
+    if (!hu_node_is_timed(g))
+        return g->reason_looks ? (double)g->lowered / (double)g->reason_looks : (double)NAN;
+    return g->counted_share > 0 || has_shares(g) ? g->counted_share : (double)NAN;
 }
 
 /* ---- trouble ----------------------------------------------------------------------------------------------------- */
@@ -240,13 +280,39 @@ static double rise_of_links(const hu_node_gpu_answer *g)
     return sum;
 }
 
+bool hu_node_is_at_limit(const hu_node_gpu_answer *g)
+{
+    const hu_node_stat *watts = &g->of[HU_GAUGE_POWER];
+    const double        limit = g->gpu->facts[HU_NODE_LIMIT_WATTS];
+
+    return g->reason_looks == 0 && limit > 0 && watts->n >= FEWEST_BUSY && watts->least >= AT_LIMIT * limit;
+}
+
+/* By how much its clock is low; the highest clock of a model is one that work need not reach, and says nothing alone. */
+static double slowness(const hu_node_gpu_answer *g)
+{
+    const double most = g->gpu->facts[HU_NODE_MOST_SM_MHZ];
+    double       than = g->peer_mhz > g->busy_mhz.most ? g->peer_mhz : g->busy_mhz.most;
+
+    if (g->busy_mhz.n < FEWEST_BUSY)
+        return 0;
+    if (most > than && (hu_node_is_at_limit(g) || 2 * g->by_reason[HU_GPU_REASON_SET_CLOCKS] > g->reason_looks))
+        than = most;
+    return g->busy_mhz.mean < LEAST_CLOCK * than ? 1 - g->busy_mhz.mean / than : 0;
+}
+
 /* How grave this trouble of a GPU is; 0: it has it not. */
 static double weight(const hu_node_gpu_answer *g, hu_node_says kind)
 {
-    const double share = hu_node_lowered_share(g), most = g->gpu->facts[HU_NODE_MOST_SM_MHZ],
-                 lanes = g->gpu->facts[HU_NODE_LANES], most_lanes = g->gpu->facts[HU_NODE_MOST_LANES];
+    const double share = hu_node_lowered_share(g), lanes = g->gpu->facts[HU_NODE_LANES],
+                 most_lanes = g->gpu->facts[HU_NODE_MOST_LANES];
 
     switch (kind) {
+    case HU_NODE_SAYS_LOST:
+        return g->gpu->lost.n > 0;
+    case HU_NODE_SAYS_FEWER:
+        return g->gpu->lost.n == 0 && g->looks + FEWEST_MISSED <= g->file_looks &&
+               (double)g->looks < LEAST_LOOKS * (double)g->file_looks;
     case HU_NODE_SAYS_XID:
         return (double)g->xids;
     case HU_NODE_SAYS_ECC:
@@ -254,9 +320,7 @@ static double weight(const hu_node_gpu_answer *g, hu_node_says kind)
     case HU_NODE_SAYS_THROTTLED:
         return share >= LEAST_SHARE ? share : 0;
     case HU_NODE_SAYS_SLOW:
-        return !(share >= LEAST_SHARE) && g->busy_mhz.n >= FEWEST_BUSY && g->busy_mhz.mean < LEAST_CLOCK * most
-                   ? 1 - g->busy_mhz.mean / most
-                   : 0;
+        return !(share >= LEAST_SHARE) ? slowness(g) : 0;
     case HU_NODE_SAYS_LANES:
         return lanes > 0 && lanes < most_lanes ? most_lanes / lanes : 0;
     case HU_NODE_SAYS_LINKS:
@@ -267,6 +331,36 @@ static double weight(const hu_node_gpu_answer *g, hu_node_says kind)
         break;
     }
     return 0;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Each beside those of its model and of its file. */
+static bool compare_with_peers(hu_node_answer *out, hu_arena *arena)
+{
+    double *room = hu_arena_calloc(arena, out->n + 1, sizeof *room);
+
+    for (size_t i = 0; room && i < out->n; i++) {
+        hu_node_gpu_answer *g = &out->at[i];
+        size_t              n = 0;
+
+        for (size_t k = 0; k < out->n; k++) {
+            const hu_node_gpu_answer *peer = &out->at[k];
+
+            if (hu_str_equal(peer->gpu->file, g->gpu->file) && peer->last_ns > g->last_ns && peer->looks > g->file_looks)
+                g->file_looks = peer->looks;
+            if (hu_str_equal(peer->gpu->name, g->gpu->name) && peer->busy_mhz.n >= FEWEST_BUSY)
+                room[n++] = peer->busy_mhz.mean;
+        }
+        qsort(room, n, sizeof *room, by_value);
+        g->peer_mhz = n > 1 ? room[n / 2] : 0;
+    }
+    return room != NULL;
 }
 
 typedef struct {
@@ -327,11 +421,15 @@ bool hu_node_measure(const hu_node_log *log, hu_arena *arena, hu_node_answer *ou
     }
     measure_samples(log, out->at);
     measure_counts(log, out->at);
+    for (size_t i = 0; i < log->gpus.n; i++)
+        measure_shares(&out->at[i]);
     for (size_t i = 0; i < log->gpus.n; i++) /* those that are only named, or divided by MIG, have nothing to tell */
-        if (out->at[i].looks)
+        if (out->at[i].looks || out->at[i].xids || log->gpus.at[i].lost.n)
             out->at[out->n++] = out->at[i];
     qsort(out->at, out->n, sizeof *out->at, by_place);
     sum_up(out);
+    if (!compare_with_peers(out, arena))
+        return false;
     for (hu_node_says k = 0; k < HU_NODE_SAYS_KINDS; k++)
         if (!find_trouble(out, k, arena, room))
             return false;

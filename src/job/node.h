@@ -21,17 +21,22 @@ typedef struct {
     size_t             reason_looks, by_reason[HU_GPU_REASON_COUNT]; /* samples with reasons, and with each of them */
     size_t             lowered;                                      /* samples in which one lowered the clocks */
     hu_node_stat       lowered_mhz;                                  /* the SM clock in those */
-    hu_node_stat       busy_mhz;                                     /* the SM clock where the GPU was busy */
+    double             peer_mhz; /* of GPUs of its model, the busy ones' clock; 0: none */
+    hu_node_stat       busy_mhz; /* the SM clock where the GPU was busy */
     double             first[HU_NODE_COUNT_KINDS], last[HU_NODE_COUNT_KINDS];
     double             counted_share; /* of the time, by the driver's counters: the reason that lowered clocks longest */
     hu_gpu_reason      counted_reason;
-    size_t             xids;     /* errors while it was sampled, at least */
-    double             last_xid; /* of them; NaN none */
+    size_t             xids;       /* errors while it was sampled, at least */
+    double             last_xid;   /* of them; NaN none */
+    int64_t            last_ns;    /* of its last sample */
+    size_t             file_looks; /* of the GPU of its file that has most */
 } hu_node_gpu_answer;
 
 typedef enum {
+    HU_NODE_SAYS_LOST,      /* the driver gave no more values of it */
     HU_NODE_SAYS_XID,       /* an error that the driver told of */
     HU_NODE_SAYS_ECC,       /* uncorrected ECC errors */
+    HU_NODE_SAYS_FEWER,     /* it has clearly fewer samples than others of its file, which go on */
     HU_NODE_SAYS_THROTTLED, /* clocks were lowered */
     HU_NODE_SAYS_SLOW,      /* clocks were low while busy, and no reason lowered them */
     HU_NODE_SAYS_LANES,     /* a PCIe link is narrower than it could be */
@@ -68,10 +73,16 @@ bool hu_node_measure(const hu_node_log *log, hu_arena *arena, hu_node_answer *ou
 /* The reason that lowered the clock most often; HU_GPU_REASON_COUNT: none did. */
 hu_gpu_reason hu_node_main_reason(const hu_node_gpu_answer *g);
 
+/* Did it draw what it may in all samples, of which none holds reasons? */
+bool hu_node_is_at_limit(const hu_node_gpu_answer *g);
+
 /* Does this reason lower the clock of work? */
 bool hu_node_reason_lowers(hu_gpu_reason reason);
 
-/* Share of the samples in which the clock was lowered; where they hold no reasons, of the time by counters; NaN: unknown. */
+/* Is it known by time in which clocks were lowered, rather than by samples with reasons? */
+bool hu_node_is_timed(const hu_node_gpu_answer *g);
+
+/* Share of the samples in which the clock was lowered, or of the time (hu_node_is_timed); NaN: unknown. */
 double hu_node_lowered_share(const hu_node_gpu_answer *g);
 
 #endif

@@ -3,17 +3,19 @@
 #include "render/node.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "advise/say.h"
 
 enum { NAMED = 8 };
 
-static const double LITTLE_PCT = 50; /* a mean utilization below it is said beside "nothing" */
+static const double FAR_FROM_MOST = 0.7; /* of the highest clock */
+static const double LITTLE_PCT = 50;     /* a mean utilization below it is said beside "nothing" */
 
 const char *hu_node_trouble_word(hu_node_says kind)
 {
-    static const char *const words[] = {"xid",        "ecc",         "throttled",   "slow_clock",
-                                        "pcie_lanes", "link_errors", "rows_pending"};
+    static const char *const words[] = {"lost",       "xid",        "ecc",         "fewer_samples", "throttled",
+                                        "slow_clock", "pcie_lanes", "link_errors", "rows_pending"};
 
     return words[kind];
 }
@@ -46,11 +48,27 @@ static bool is_of_several_hosts(const hu_node_answer *a)
     return false;
 }
 
+/* Without hosts, files may be of several nodes. */
+static bool is_of_several_files(const hu_node_answer *a)
+{
+    for (size_t i = 1; i < a->n; i++)
+        if (!hu_str_equal(a->at[i].gpu->file, a->at[0].gpu->file))
+            return true;
+    return false;
+}
+
 static void say_gpu(const hu_node_answer *a, uint32_t i, hu_out *out)
 {
-    hu_out_printf(out, "GPU %lld", (long long)a->at[i].gpu->number);
-    if (is_of_several_hosts(a) && a->at[i].gpu->host.n)
-        hu_out_printf(out, " of %.*s", HU_FMT(a->at[i].gpu->host));
+    const hu_node_gpu *gpu = a->at[i].gpu;
+
+    if (gpu->is_unnumbered)
+        hu_out_printf(out, "GPU %.*s", HU_FMT(gpu->bus));
+    else
+        hu_out_printf(out, "GPU %lld", (long long)gpu->number);
+    if (is_of_several_hosts(a) && gpu->host.n)
+        hu_out_printf(out, " of %.*s", HU_FMT(gpu->host));
+    else if (gpu->host.n == 0 && is_of_several_files(a))
+        hu_out_printf(out, " of %.*s", HU_FMT(gpu->file));
 }
 
 /* "; likewise GPUs 1, 4 and 7", of all but the first */
@@ -126,6 +144,14 @@ static void say_others_throttled(const hu_node_answer *a, const hu_node_trouble 
     }
 }
 
+/* Is the lowest clock of lowered samples lower than the others? */
+static bool fell(const hu_node_gpu_answer *g)
+{
+    const double most = g->gpu->facts[HU_NODE_MOST_SM_MHZ];
+
+    return g->lowered_mhz.least < (most > 0 ? most : g->of[HU_GAUGE_SM_CLOCK].most);
+}
+
 static void say_throttled(const hu_node_report *r, const hu_node_trouble *t, hu_out *out)
 {
     const hu_node_answer     *a = r->answer;
@@ -137,8 +163,8 @@ static void say_throttled(const hu_node_report *r, const hu_node_trouble *t, hu_
     hu_out_printf(out, " %s throttled by %s", has_one_look(a) ? "is" : "was", cause_words(hu_node_main_reason(g)));
     if (!has_one_look(a))
         hu_out_printf(out, " for %s of the %s", hu_say_pct(100 * hu_node_lowered_share(g)).t,
-                      g->reason_looks ? "samples" : "time, by the driver's counter");
-    if (g->lowered_mhz.n) {
+                      hu_node_is_timed(g) ? "time, by the driver's counter" : "samples");
+    if (g->lowered_mhz.n && (has_one_look(a) || fell(g))) {
         hu_out_printf(out, "; its clock %s ", has_one_look(a) ? "is" : "fell to");
         say_mhz(g->lowered_mhz.least, g->gpu->facts[HU_NODE_MOST_SM_MHZ], out);
     }
@@ -157,10 +183,17 @@ static void say_slow(const hu_node_report *r, const hu_node_trouble *t, hu_out *
     say_mhz(g->busy_mhz.mean, g->gpu->facts[HU_NODE_MOST_SM_MHZ], out);
     hu_out_text(out, " while it was busy");
     if (g->by_reason[HU_GPU_REASON_SET_CLOCKS])
-        hu_out_text(out, ", as its application clocks are set (nvidia-smi -rac and -rgc give the default back)");
-    else
-        hu_out_text(out, g->reason_looks ? ", and no sample names a reason (are its clocks locked? nvidia-smi -rgc)"
-                                         : "; why, these samples do not say");
+        hu_out_text(out, ", as its application clocks are set (nvidia-smi -ac MEMORY,SM sets others, -rgc unlocks)");
+    else if (hu_node_is_at_limit(g))
+        hu_out_printf(out, ", and at its power limit throughout (%.0f of %.0f W)", g->of[HU_GAUGE_POWER].mean,
+                      g->gpu->facts[HU_NODE_LIMIT_WATTS]);
+    else {
+        if (g->peer_mhz > g->busy_mhz.most)
+            hu_out_printf(out, ", others at %s MHz", hu_say_count((int64_t)llround(g->peer_mhz)).t);
+        else
+            hu_out_printf(out, ", %s MHz at best", hu_say_count((int64_t)llround(g->busy_mhz.most)).t);
+        hu_out_text(out, g->reason_looks ? ", and no sample names a reason" : "; why, these samples do not say");
+    }
     say_others(a, t, out);
 }
 
@@ -201,11 +234,55 @@ static void say_xid(const hu_node_report *r, const hu_node_trouble *t, hu_out *o
     say_others(r->answer, t, out);
 }
 
+/* " at 12:00:10 UTC"; nothing without a time of day */
+static void say_when(int64_t ns, hu_out *out)
+{
+    const time_t seconds = (time_t)(ns / 1000000000);
+    char         text[32];
+    struct tm    t;
+
+    if (hu_node_is_moment(ns) || !gmtime_r(&seconds, &t))
+        return;
+    strftime(text, sizeof text, " at %H:%M:%S UTC", &t);
+    hu_out_text(out, text);
+}
+
+static void say_lost(const hu_node_report *r, const hu_node_trouble *t, hu_out *out)
+{
+    const hu_node_gpu_answer *g = &r->answer->at[t->gpus[0]];
+
+    say_gpu(r->answer, t->gpus[0], out);
+    hu_out_text(out, g->looks ? " stopped answering" : " did not answer");
+    say_when(g->gpu->lost_ns, out);
+    hu_out_printf(out, ": %.*s", HU_FMT(g->gpu->lost));
+    say_others(r->answer, t, out);
+}
+
+static void say_fewer(const hu_node_report *r, const hu_node_trouble *t, hu_out *out)
+{
+    const hu_node_gpu_answer *g = &r->answer->at[t->gpus[0]];
+
+    say_gpu(r->answer, t->gpus[0], out);
+    hu_out_printf(out, " has %s samples where others have %s; its last one is", hu_say_count((int64_t)g->looks).t,
+                  hu_say_count((int64_t)g->file_looks).t);
+    if (hu_node_is_moment(g->last_ns))
+        hu_out_text(out, " before theirs");
+    else
+        say_when(g->last_ns, out);
+    say_others(r->answer, t, out);
+}
+
 void hu_node_say_trouble(const hu_node_report *r, const hu_node_trouble *t, hu_out *out)
 {
     const hu_node_gpu_answer *g = &r->answer->at[t->gpus[0]];
 
     switch (t->kind) {
+    case HU_NODE_SAYS_LOST:
+        say_lost(r, t, out);
+        return;
+    case HU_NODE_SAYS_FEWER:
+        say_fewer(r, t, out);
+        return;
     case HU_NODE_SAYS_XID:
         say_xid(r, t, out);
         return;
@@ -238,6 +315,31 @@ void hu_node_say_trouble(const hu_node_report *r, const hu_node_trouble *t, hu_o
     say_others(r->answer, t, out);
 }
 
+/* The highest clock need not be one of work: that it is far says nothing but that a lock cannot be excluded. */
+static void say_far_from_most(const hu_node_answer *a, hu_out *out)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const hu_node_gpu_answer *g = &a->at[i];
+
+        if (g->busy_mhz.mean < FAR_FROM_MOST * g->gpu->facts[HU_NODE_MOST_SM_MHZ]) {
+            hu_out_text(out, "; whether ");
+            say_gpu(a, (uint32_t)i, out);
+            hu_out_text(out, ", at ");
+            say_mhz(g->busy_mhz.mean, g->gpu->facts[HU_NODE_MOST_SM_MHZ], out);
+            hu_out_text(out, ", has its clocks locked they do not say");
+            return;
+        }
+    }
+}
+
+static bool knows_most(const hu_node_answer *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->at[i].of[HU_GAUGE_SM_CLOCK].n && a->at[i].gpu->facts[HU_NODE_MOST_SM_MHZ] > 0)
+            return true;
+    return false;
+}
+
 /* Without any trouble. */
 static void say_none(const hu_node_answer *a, hu_out *out)
 {
@@ -252,15 +354,19 @@ static void say_none(const hu_node_answer *a, hu_out *out)
         hu_out_printf(out, "Cannot tell: the file holds one sample of %s", a->n > 1 ? "each GPU" : "the GPU");
         return;
     }
-    if (!can_judge(a)) {
+    if (!can_judge(a) && a->log->has_amd) {
+        hu_out_text(out, "Cannot tell: these samples do not have what lowers the clocks of AMD's GPUs");
+    } else if (!can_judge(a)) {
         hu_out_printf(out,
                       "Cannot tell: these samples have %s what lowers them (clocks.sm, clocks.max.sm and "
                       "clocks_event_reasons.active of nvidia-smi --query-gpu)",
-                      a->has_clock  ? "clocks, but neither the highest ones nor"
-                      : a->has_busy ? "neither clocks nor"
-                                    : "neither utilization nor clocks, nor");
+                      knows_most(a)  ? "clocks and the highest ones, which work need not reach, but not"
+                      : a->has_clock ? "clocks, but neither the highest ones nor"
+                      : a->has_busy  ? "neither clocks nor"
+                                     : "neither utilization nor clocks, nor");
     } else {
         hu_out_text(out, "Nothing in these samples holds the GPUs up");
+        say_far_from_most(a, out);
     }
     if (a->busy < LITTLE_PCT)
         hu_out_printf(out, "; they were busy for %s of the time, and what they waited for only a trace tells (holdup run)",

@@ -97,8 +97,14 @@ static void put_reasons(const hu_node_gpu_answer *g, char line[LINE_BYTES], size
     };
     bool is_first = true;
 
+    if (g->gpu->has_violations)
+        put(line, n, "its time of violations rose, in a unit that the file does not say");
     if (g->reason_looks == 0)
         return;
+    if (hu_node_is_timed(g) && g->counted_share > 0) {
+        put(line, n, "clocks lowered for %s of the time", hu_say_pct(100 * hu_node_lowered_share(g)).t);
+        return;
+    }
     if (g->lowered == 0) {
         put(line, n, "no clock lowered");
         return;
@@ -154,9 +160,13 @@ static void write_gpu(const hu_node_report *r, const hu_node_gpu_answer *g, hu_o
     char   label[LABEL + 24], line[LINE_BYTES] = "";
     size_t n = 0;
 
-    snprintf(label, sizeof label, "GPU %lld", (long long)g->gpu->number);
+    snprintf(label, sizeof label, "GPU");
+    if (!g->gpu->is_unnumbered)
+        snprintf(label, sizeof label, "GPU %lld", (long long)g->gpu->number);
     hu_out_printf(out, "%-*s", LABEL, label);
     hu_units_clip(out, g->gpu->name.n ? g->gpu->name : HU_STR("(not named)"), NAME);
+    if (g->gpu->is_unnumbered)
+        hu_out_printf(out, " at %.*s", HU_FMT(g->gpu->bus));
     if (g->gpu->host.n) {
         hu_out_text(out, " on ");
         hu_units_clip(out, g->gpu->host, NAME);
