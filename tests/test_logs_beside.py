@@ -168,6 +168,48 @@ class Folder(Case):
         status, _, err = run("report", self.folder)
         self.assertEqual((status, "pass one, or several for several ranks" in err), (3, True), "logs beside them change nothing")
 
+    def test_strays(self) -> None:
+        """JSON that nobody named and that is no trace: not read, and no reason to fail, nor to overlook the traces below."""
+        strays = {"config.json": "{}", "list.json": "[1, 2]", "tokenizer.json": {"vocab": {f"word {i}": i for i in range(9000)}}}
+        for name, content in strays.items():
+            self.put(name, content)
+        self.assertGreater((self.folder / "tokenizer.json").stat().st_size, 100_000)
+        self.put("late.json", {"settings": "x" * 300_000, **trace(rank=1)})
+        (self.folder / "dir.json").mkdir()
+        for where in ("", "traces"):
+            with self.subTest(where=where):
+                if where:
+                    (self.folder / where).mkdir()
+                    for name in ("rank0.json", "late.json"):
+                        (self.folder / name).rename(self.folder / where / name)
+                    self.put("ds_config.json", {"train_batch_size": 8, "zero_optimization": {"stage": 2}})
+                status, out, err = run("report", self.folder, "--json", "--strict")
+                self.assertEqual((status, err), (0, ""))
+                told = json.loads(out)
+                self.assertEqual((len(told["ranks"]), told["unread"], told["not_read"]["traces"]), (2, [], 0))
+                self.assertEqual({Path(p).name for p in told["not_read"]["files"]} & set(strays), set(strays))
+                self.assertEqual(run("check", self.folder, "--strict", "--min", "gpu-busy=0")[::2], (0, ""))
+                self.assertNotIn("config.json", run("whatif", self.folder, "--edit", "data=0")[2])
+        named = json.loads(run("report", self.folder, self.folder / "config.json", "--json")[1])
+        self.assertEqual([Path(u["file"]).name for u in named["unread"]], ["config.json"], "what was named is an error")
+        self.put("cut.json", '{"schemaVersion": 1, "devicePro')
+        told = json.loads(run("report", self.folder, self.folder / "traces", "--json")[1])
+        self.assertEqual([Path(u["file"]).name for u in told["unread"]], ["cut.json"], "a damaged trace is told")
+
+    def test_nothing_but_strays(self) -> None:
+        self.trace.unlink()
+        self.put("config.json", "{}")
+        status, _, err = run("report", self.folder)
+        self.assertEqual((status, "config.json: JSON without" in err), (3, True), err)
+
+    def test_no_files(self) -> None:
+        """Nobody writes to the pipe: to open it would last."""
+        os.mkfifo(self.folder / "rank1.json")
+        os.mkfifo(self.folder / "train.log")
+        for command in ("report", "info"):
+            status, _, err = run(command, self.folder, timeout=20)
+            self.assertEqual((status, err), (0, ""))
+
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")
