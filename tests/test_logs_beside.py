@@ -210,6 +210,20 @@ class Folder(Case):
             status, _, err = run(command, self.folder, timeout=20)
             self.assertEqual((status, err), (0, ""))
 
+    def test_the_same_file_twice(self) -> None:
+        """Is one rank, unless names say different ones."""
+        self.trace = self.trace.rename(self.folder / "trace.json")
+        (self.folder / "link.json").symlink_to(self.trace)
+        os.link(self.trace, self.folder / "zlink.json")
+        for paths, n in (([self.folder], 1), ([self.trace, self.trace], 1), ([self.trace, self.folder / "zlink.json"], 1)):
+            status, out, err = run("report", *paths, "--json")
+            self.assertEqual((status, len(json.loads(out)["ranks"]), err.count("the same file as one before it")), (0, n, 1), err)
+            self.assertEqual(err.count("\n"), 1)
+        for i in range(2):
+            os.link(self.trace, self.folder / f"rank{i}.json")
+        status, out, err = run("report", self.folder / "rank0.json", self.folder / "rank1.json", "--json")
+        self.assertEqual((status, len(json.loads(out)["ranks"]), err), (0, 2, ""))
+
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")

@@ -13,6 +13,7 @@
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
 #include "job/below.h"
+#include "job/same.h"
 #include "job/sorted.h"
 #include "job/stray.h"
 #include "protocol/format.h"
@@ -416,6 +417,8 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
                        HU_FMT(out->unread.at[0].error));
     out->at = list.at;
     out->n = list.n;
+    if (hu_inputs_drop_same(out, arena, err) < 0)
+        return err->code;
     out->bytes = count_bytes(out);
     return 0;
 }

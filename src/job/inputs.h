@@ -21,6 +21,9 @@ typedef struct {
     uint64_t     bytes;  /* on disk, that this process reads; 0 when one is not a file */
     const int   *reader; /* process that reads each (job/spread.h); NULL: this one reads all */
 
+    const char *same;   /* the first that is a file before it, which is read once (job/same.h); NULL: none */
+    size_t      n_same; /* all of them */
+
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
     hu_left        left;   /* of directories, where it was asked what lies beside the traces */
 } hu_inputs;
