@@ -224,6 +224,15 @@ class Folder(Case):
         status, out, err = run("report", self.folder / "rank0.json", self.folder / "rank1.json", "--json")
         self.assertEqual((status, len(json.loads(out)["ranks"]), err), (0, 2, ""))
 
+    def test_files_that_are_read_when_they_are_named(self) -> None:
+        """One message names them, and does not say that there is nothing."""
+        self.trace.rename(self.folder / "trace.txt")
+        self.put("notes.md", "nothing\n")
+        for command in ("info", "report"):
+            status, _, err = run(command, self.folder)
+            said = " ".join(err.split())
+            self.assertEqual((status, f"pass {self.folder}/trace.txt" in said, "ends in" in said, "notes.md" in said), (3, True, False, False), err)
+
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")

@@ -10,8 +10,10 @@
 
 #include "base/input.h"
 #include "ingest/execution_trace.h"
+#include "ingest/format.h"
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
+#include "ingest/strangers.h"
 #include "job/below.h"
 #include "job/same.h"
 #include "job/sorted.h"
@@ -272,22 +274,69 @@ static int find_folders(const char *path, hu_arena *arena, folder_list *out, hu_
     return 0;
 }
 
-/* Where the traces are can be said. */
-static int fail_empty(const char *path, const folder_list *folders, hu_error *err)
+/* Read by what it holds, and only when it is named: other files end like it. */
+static bool is_read_if_named(const char *path, const hu_limits *limits)
 {
-    char   names[600] = "";
+    const hu_input_options how = {.limits = *limits};
+    hu_error               unused;
+    hu_input              *in = hu_input_open(path, &how, &unused);
+    const hu_str           head = in ? hu_input_head(in) : HU_STR("");
+    const bool             is = in && !hu_inputs_is_trace(path) && !hu_stranger_impostor_words(head) &&
+                    (hu_format_find(head) ? hu_inputs_has_events(head) : hu_execution_trace_probe(head));
+
+    if (in)
+        hu_input_close(in);
+    return is;
+}
+
+static int find_nameable(const char *path, hu_arena *arena, folder_list *out, hu_error *err)
+{
+    const hu_limits limits = hu_limits_default();
+    hu_below        below;
+
+    if (hu_below_find(path, arena, &below, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < below.files.n; i++)
+        if (is_read_if_named(below.files.at[i].path, &limits)) {
+            if (out->n < NAMED_FOLDERS)
+                out->at[out->n] = below.files.at[i].path;
+            out->n++;
+        }
+    return 0;
+}
+
+static void list_paths(const folder_list *paths, char *out, size_t room)
+{
     size_t n = 0;
 
-    if (folders->n == 0)
+    out[0] = '\0';
+    for (size_t i = 0; i < paths->n && i < NAMED_FOLDERS && n < room; i++)
+        n += (size_t)snprintf(out + n, room - n, "%s%.120s", i ? ", " : "", paths->at[i]);
+}
+
+/* Where the traces are can be said. */
+static int fail_empty(const char *path, const folder_list *folders, hu_arena *arena, hu_error *err)
+{
+    folder_list files = {0};
+    char        names[600];
+
+    if (folders->n) {
+        list_paths(folders, names, sizeof names);
+        return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                       "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks",
+                       names, folders->n > NAMED_FOLDERS ? ", …" : "");
+    }
+    if (find_nameable(path, arena, &files, err) < 0)
+        return err->code;
+    if (files.n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
             "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
             "_trace.csv, with or without .gz or .zst; pass the trace files");
-    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS && n < sizeof names; i++)
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.120s", i ? ", " : "", folders->at[i]);
+    list_paths(&files, names, sizeof names);
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                   "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks", names,
-                   folders->n > NAMED_FOLDERS ? ", …" : "");
+                   "of a directory no files with such names are read, but they are when they are named: pass %s%s", names,
+                   files.n > NAMED_FOLDERS ? ", …" : "");
 }
 
 /* Where a directory holds no trace, what else there is of a run. */
@@ -371,7 +420,7 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
         rc = add_strays(&f, arena, err);
     if (rc < 0 || list->n > n_before || unread->n > n_unread)
         return rc;
-    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, err);
+    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, arena, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */
