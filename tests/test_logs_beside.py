@@ -233,6 +233,19 @@ class Folder(Case):
             said = " ".join(err.split())
             self.assertEqual((status, f"pass {self.folder}/trace.txt" in said, "ends in" in said, "notes.md" in said), (3, True, False, False), err)
 
+    def test_other_gpus_without_ranks_are_no_job(self) -> None:
+        paths = []
+        for i, gpu in enumerate(("NVIDIA A10G", "AMD MI300X")):
+            made = json.loads(json.dumps(trace()).replace("NVIDIA A10G", gpu))
+            del made["distributedInfo"]
+            paths.append(self.put("ab"[i] + ".json", made))
+        told = json.loads(run("report", *paths, "--json")[1])
+        self.assertTrue(any("no ranks of one job" in reason for reason in told["verdict"]["reasons"]), told["verdict"])
+        self.assertEqual(told["verdict"]["confidence"], "low")
+        paths[1].write_text(paths[0].read_text())
+        told = json.loads(run("report", *paths, "--json")[1])
+        self.assertFalse(any("no ranks of one job" in reason for reason in told["verdict"]["reasons"]), told["verdict"])
+
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")
