@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * same.c - by device and inode; parts of a file are told apart by their process, and a snapshot may be compared to itself. */
+ * same.c - by device and inode; parts of a file are told apart by their process, and a snapshot may be compared to
+ * itself. */
 #include "job/same.h"
 
 #include <sys/stat.h>
