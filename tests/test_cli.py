@@ -202,6 +202,20 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(status, 3, err)
                 self.assertIn(f"traces are in {folder}/a, {folder}/b: pass one, or several for several ranks", err)
 
+    def test_what_no_trace_is(self) -> None:
+        """A profile of V8 has nodes and no schema; of events that are none for holdup it says which there are."""
+        def said(content: object) -> str:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "x.json"
+                path.write_text(json.dumps(content))
+                status, _, err = run("report", path)
+                self.assertEqual(status, 3)
+                return " ".join(err.split())
+        self.assertIn('JSON without "traceEvents"', said({"nodes": [{"id": 1}], "startTime": 1, "samples": [1]}))
+        asynchronous = [{"ph": p, "cat": "net", "id": 0, "name": "request", "pid": 1, "tid": 1, "ts": 1} for p in "bneb"]
+        self.assertIn("there are events of phase b (2), e (1), n (1), and needed are X with ts and dur", said({"traceEvents": asynchronous}))
+        self.assertIn("phase X (1)", said({"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1}]}))
+
     def test_help_lists_every_exit_status(self) -> None:
         text = run("help")[1].decode().split("exit status\n")[1]
         listed = [line.split()[0] for line in text.splitlines()]

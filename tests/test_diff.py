@@ -92,6 +92,24 @@ class Diff(unittest.TestCase):
         self.assertNotIn("A step takes", said)
         self.assertIn("holdup scale", " ".join(said.split()))
 
+    def test_half_of_the_ranks_are_no_whole_job(self) -> None:
+        whole, half = self.make("whole", ranks=4), self.make("half", ranks=4)
+        for path in sorted(half.iterdir())[2:]:
+            path.unlink()
+        x = ask(half, whole)
+        self.assertEqual((barred(x), x["step"]["diff_ns"]), ({"steps", "sums"}, None))
+        self.assertIn("of 4 ranks A has 2 and B 4", x["not_compared"][0]["why"])
+        self.assertEqual(barred(ask(half, half)), set())
+
+    def test_without_operators_nothing_is_said_to_be_there(self) -> None:
+        """No operator lacks stacks where there is none."""
+        (self.at / "bare.json").write_text(json.dumps({"traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1, "ts": i * 1000, "dur": 1000} for i in range(4)]}))
+        x = ask(OWN[0], self.at / "bare.json")
+        said = " ".join([one["why"] for one in x["not_compared"]] + x["notes"])
+        self.assertNotIn("only B has", said)
+        self.assertIn("only A has operators of the host", said)
+
     def test_other_gpus_are_said(self) -> None:
         one, other = self.make("h100"), self.make("a100")
         for path in other.iterdir():

@@ -168,6 +168,84 @@ class Folder(Case):
         status, _, err = run("report", self.folder)
         self.assertEqual((status, "pass one, or several for several ranks" in err), (3, True), "logs beside them change nothing")
 
+    def test_strays(self) -> None:
+        """JSON that nobody named and that is no trace: not read, and no reason to fail, nor to overlook the traces below."""
+        strays = {"config.json": "{}", "list.json": "[1, 2]", "tokenizer.json": {"vocab": {f"word {i}": i for i in range(9000)}}}
+        for name, content in strays.items():
+            self.put(name, content)
+        self.assertGreater((self.folder / "tokenizer.json").stat().st_size, 100_000)
+        self.put("late.json", {"settings": "x" * 300_000, **trace(rank=1)})
+        (self.folder / "dir.json").mkdir()
+        for where in ("", "traces"):
+            with self.subTest(where=where):
+                if where:
+                    (self.folder / where).mkdir()
+                    for name in ("rank0.json", "late.json"):
+                        (self.folder / name).rename(self.folder / where / name)
+                    self.put("ds_config.json", {"train_batch_size": 8, "zero_optimization": {"stage": 2}})
+                status, out, err = run("report", self.folder, "--json", "--strict")
+                self.assertEqual((status, err), (0, ""))
+                told = json.loads(out)
+                self.assertEqual((len(told["ranks"]), told["unread"], told["not_read"]["traces"]), (2, [], 0))
+                self.assertEqual({Path(p).name for p in told["not_read"]["files"]} & set(strays), set(strays))
+                self.assertEqual(run("check", self.folder, "--strict", "--min", "gpu-busy=0")[::2], (0, ""))
+                self.assertNotIn("config.json", run("whatif", self.folder, "--edit", "data=0")[2])
+        named = json.loads(run("report", self.folder, self.folder / "config.json", "--json")[1])
+        self.assertEqual([Path(u["file"]).name for u in named["unread"]], ["config.json"], "what was named is an error")
+        self.put("cut.json", '{"schemaVersion": 1, "devicePro')
+        told = json.loads(run("report", self.folder, self.folder / "traces", "--json")[1])
+        self.assertEqual([Path(u["file"]).name for u in told["unread"]], ["cut.json"], "a damaged trace is told")
+
+    def test_nothing_but_strays(self) -> None:
+        self.trace.unlink()
+        self.put("config.json", "{}")
+        status, _, err = run("report", self.folder)
+        self.assertEqual((status, "config.json: JSON without" in err), (3, True), err)
+
+    def test_no_files(self) -> None:
+        """Nobody writes to the pipe: to open it would last."""
+        os.mkfifo(self.folder / "rank1.json")
+        os.mkfifo(self.folder / "train.log")
+        for command in ("report", "info"):
+            status, _, err = run(command, self.folder, timeout=20)
+            self.assertEqual((status, err), (0, ""))
+
+    def test_the_same_file_twice(self) -> None:
+        """Is one rank, unless names say different ones."""
+        self.trace = self.trace.rename(self.folder / "trace.json")
+        (self.folder / "link.json").symlink_to(self.trace)
+        os.link(self.trace, self.folder / "zlink.json")
+        for paths, n in (([self.folder], 1), ([self.trace, self.trace], 1), ([self.trace, self.folder / "zlink.json"], 1)):
+            status, out, err = run("report", *paths, "--json")
+            self.assertEqual((status, len(json.loads(out)["ranks"]), err.count("the same file as one before it")), (0, n, 1), err)
+            self.assertEqual(err.count("\n"), 1)
+        for i in range(2):
+            os.link(self.trace, self.folder / f"rank{i}.json")
+        status, out, err = run("report", self.folder / "rank0.json", self.folder / "rank1.json", "--json")
+        self.assertEqual((status, len(json.loads(out)["ranks"]), err), (0, 2, ""))
+
+    def test_files_that_are_read_when_they_are_named(self) -> None:
+        """One message names them, and does not say that there is nothing."""
+        self.trace.rename(self.folder / "trace.txt")
+        self.put("notes.md", "nothing\n")
+        for command in ("info", "report"):
+            status, _, err = run(command, self.folder)
+            said = " ".join(err.split())
+            self.assertEqual((status, f"pass {self.folder}/trace.txt" in said, "ends in" in said, "notes.md" in said), (3, True, False, False), err)
+
+    def test_other_gpus_without_ranks_are_no_job(self) -> None:
+        paths = []
+        for i, gpu in enumerate(("NVIDIA A10G", "AMD MI300X")):
+            made = json.loads(json.dumps(trace()).replace("NVIDIA A10G", gpu))
+            del made["distributedInfo"]
+            paths.append(self.put("ab"[i] + ".json", made))
+        told = json.loads(run("report", *paths, "--json")[1])
+        self.assertTrue(any("no ranks of one job" in reason for reason in told["verdict"]["reasons"]), told["verdict"])
+        self.assertEqual(told["verdict"]["confidence"], "low")
+        paths[1].write_text(paths[0].read_text())
+        told = json.loads(run("report", *paths, "--json")[1])
+        self.assertFalse(any("no ranks of one job" in reason for reason in told["verdict"]["reasons"]), told["verdict"])
+
     def test_inventory(self) -> None:
         self.files()
         (self.folder / "empty.json").write_bytes(b"")

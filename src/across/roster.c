@@ -135,6 +135,26 @@ static bool is_of_two_runs(const hu_digest *a, const hu_digest *b)
     return (a->info.world_size > 0 && b->info.world_size > 0) || are_apart(a, b);
 }
 
+static bool differ(hu_str a, hu_str b)
+{
+    return a.n && b.n && !hu_str_equal(a, b);
+}
+
+/* Nothing says that they are of one job, and another tool or another model of GPU says that they are not. */
+static bool are_strangers(hu_digest *const *digests, size_t n)
+{
+    bool differs = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const hu_digest *d = digests[i];
+
+        if (d->info.rank >= 0 || d->info.world_size > 1 || (d->memory.n && d->gpu_time.n_slices == 0))
+            return false;
+        differs |= differ(d->info.tool, digests[0]->info.tool) || differ(d->device, digests[0]->device);
+    }
+    return differs;
+}
+
 void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
 {
     int64_t next = 0;
@@ -145,6 +165,7 @@ void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
     if (n < 2)
         return;
     out->usual_steps = usual_steps(digests, n);
+    out->mixes_runs = are_strangers(digests, n);
     for (size_t i = 0; i < n; i++) {
         const int64_t rank = digests[i]->info.rank;
 

@@ -200,6 +200,13 @@ static int prepare_list(line *l, hu_error *err)
     return hu_command_check_outputs(call, &named, err);
 }
 
+static void say_same(const hu_inputs *inputs, bool quiet)
+{
+    if (inputs->n_same && !quiet)
+        hu_command_say("%s: the same file as one before it%s, read once", inputs->same,
+                       inputs->n_same > 1 ? ", as are others" : "");
+}
+
 /* What can be known to be wrong before anything is read. */
 static int prepare(line *l, hu_error *err)
 {
@@ -223,6 +230,7 @@ static int prepare(line *l, hu_error *err)
     }
     if (hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;
+    say_same(&call->inputs, ((const hu_shared *)call->options)->quiet);
     if (!call->crew)
         hu_nsys_export_inputs(&call->inputs, ((const hu_shared *)call->options)->quiet, call->arena, &l->exports);
     return 0;

@@ -8,6 +8,8 @@
  *    the next one starts at a brace that follows a comma and is followed by a member that events have;
  *  - PyTorch's execution traces are named like profiler traces and are something else.
  */
+#include <stdio.h>
+
 #include "base/json_scan.h"
 #include "ingest/chrome_pieces.h"
 #include "ingest/chrome_reader.h"
@@ -26,7 +28,7 @@ typedef struct {
     chrome_pieces     *pieces;    /* NULL: nobody scans ahead */
     const char        *piece_at;  /* the event from which on the span was scanned ahead; NULL: it was not */
     int64_t            n_members; /* of the top object */
-    bool               saw_events, saw_nodes, saw_rocprof;
+    bool               saw_events, saw_nodes, saw_schema, saw_rocprof;
     hu_error          *err;
 } document;
 
@@ -278,6 +280,7 @@ static int read_member(document *d)
         return rc < 0 ? rc : !hu_builder_quality(d->r.b)->is_truncated;
     }
     d->saw_nodes |= hu_str_equal(key, HU_STR("nodes"));
+    d->saw_schema |= hu_str_equal(key, HU_STR("schema"));
     d->saw_rocprof |= hu_str_equal(key, HU_STR("rocprofiler-sdk-tool"));
     if (!is_wanted(key) && (*d->p == '[' || *d->p == '{'))
         return skip_huge(d);
@@ -335,13 +338,26 @@ static int count_trailing(document *d)
     return rc;
 }
 
+/* "b (5), e (5), X (1)": what events there are, none of which could be used. */
+static bool say_phases(const hu_quality *q, char *text, size_t room)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int c = '!'; c < 127 && n < room; c++)
+        if (q->by_phase[c])
+            n += (size_t)snprintf(text + n, room - n, "%s%c (%lld)", n ? ", " : "", c, (long long)q->by_phase[c]);
+    return n > 0;
+}
+
 /* Nothing was found: says what the file is, where that can be told. */
 static int fail_empty(document *d)
 {
     const char       *name = hu_input_name(d->r.in);
     const hu_quality *q = hu_builder_quality(d->r.b);
+    char              phases[200];
 
-    if (d->saw_nodes)
+    if (d->saw_nodes && d->saw_schema)
         return hu_fail(d->err, HU_EFORMAT, name, 0,
                        "this is a PyTorch execution trace (ExecutionTraceObserver), which has no GPU timestamps; pass the "
                        "trace that torch.profiler exported");
@@ -358,6 +374,12 @@ static int fail_empty(document *d)
     if (q->events == 0)
         return hu_fail(d->err, HU_EEMPTY, name, 0,
                        "the trace has no events; was the profiler stopped before its first step?");
+    if (say_phases(q, phases, sizeof phases))
+        return hu_fail(
+            d->err, HU_EFORMAT, name, 0,
+            "none of %lld elements is a slice with a beginning and an end; there are events of phase %s, and needed "
+            "are X with ts and dur, or B and E; is this a profiler trace",
+            (long long)q->events, phases);
     return hu_fail(d->err, HU_EFORMAT, name, 0,
                    "none of %lld elements is a trace event with a phase and a timestamp; is this a profiler trace",
                    (long long)q->events);

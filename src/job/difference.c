@@ -72,13 +72,40 @@ static const char *who(bool a, bool b)
     return a && b ? "A and B" : a ? "A" : "B";
 }
 
+/* Operators carry shapes, stacks and allocations: without any of them none is missing, and none is there. */
+static bool has_operators(const hu_digest *d)
+{
+    return d->health.kinds[HU_KIND_CPU_OP] > 0;
+}
+
+static bool captured(const hu_digest *d, hu_missing what)
+{
+    return (has_operators(d) && !(d->health.missing >> what & 1u)) ||
+           (what == HU_MISSING_STACKS && d->health.kinds[HU_KIND_PYTHON] > 0);
+}
+
 /* What only one of them has. */
 static void compare_capture(hu_difference *x, hu_missing missing, unsigned barred, const char *words)
 {
-    const bool a = !(x->d[0]->health.missing >> missing & 1u), b = !(x->d[1]->health.missing >> missing & 1u);
+    const bool has[] = {captured(x->d[0], missing), captured(x->d[1], missing)};
+
+    if (has[0] != has[1])
+        add(x, barred, "only %s has %s: recording them takes host time", has[0] ? "A" : "B", words);
+}
+
+/* Of a job of which not all is there, the slowest may be a rank that is not. */
+static void compare_ranks(hu_difference *x)
+{
+    const long long a = size_of(x->job[0], x->d[0]), b = size_of(x->job[1], x->d[1]);
+    const size_t    n_a = x->job[0]->n, n_b = x->job[1]->n;
 
     if (a != b)
-        add(x, barred, "only %s has %s: recording them takes host time", a ? "A" : "B", words);
+        add(x, TIMES,
+            "A has %lld rank%s and B %lld, so each does another share of the work; `holdup scale` divides that difference",
+            a, hu_plural(a), b);
+    else if (n_a != n_b)
+        add(x, TIMES, "of %lld ranks A has %zu and B %zu, so the slowest may be one that is not there; pass the same ranks",
+            a, n_a, n_b);
 }
 
 static void find_obstacles(hu_difference *x)
@@ -92,10 +119,7 @@ static void find_obstacles(hu_difference *x)
     if (has_gpu(a) != has_gpu(b))
         add(x, ALL, "only %s has GPU work: the other ran without a GPU, or its GPU was not recorded",
             who(has_gpu(a), has_gpu(b)));
-    if (size_of(x->job[0], a) != size_of(x->job[1], b))
-        add(x, TIMES,
-            "A has %lld rank%s and B %lld, so each does another share of the work; `holdup scale` divides that difference",
-            (long long)size_of(x->job[0], a), hu_plural(size_of(x->job[0], a)), (long long)size_of(x->job[1], b));
+    compare_ranks(x);
     compare_capture(x, HU_MISSING_STACKS, BIT(STEPS) | BIT(HOST), "Python stacks");
     compare_capture(x, HU_MISSING_HOST, BIT(STEPS) | BIT(HOST) | BIT(NAMES), "operators of the host");
     if (!has_steps(a) || !has_steps(b))

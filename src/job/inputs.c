@@ -9,10 +9,15 @@
 #include <sys/stat.h>
 
 #include "base/input.h"
+#include "ingest/execution_trace.h"
+#include "ingest/format.h"
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
+#include "ingest/strangers.h"
 #include "job/below.h"
+#include "job/same.h"
 #include "job/sorted.h"
+#include "job/stray.h"
 #include "protocol/format.h"
 
 static bool is_trace(const char *file)
@@ -151,15 +156,51 @@ static int fail_session(const char *path, hu_error *err)
                    "this is a recording whose trace was not written; `holdup finish %s` writes it", path);
 }
 
+/* A pipe, a socket or a device that somebody named like a trace would be waited for. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) < 0 || S_ISREG(st.st_mode); /* what has gone is told when it is read */
+}
+
+/* What a listing found. */
+typedef struct {
+    path_list *list;
+    size_t     from;     /* of the list, what this directory brought */
+    path_list  strays;   /* JSON that is no trace */
+    size_t     n_traces; /* that were listed, or cannot be read: no execution traces */
+} found;
+
+static bool is_json(const char *name)
+{
+    return hu_str_has(hu_str_of(name), HU_STR(".json"));
+}
+
+static int add_named_trace(const char *path, const char *name, hu_arena *arena, found *f, hu_error *err)
+{
+    path_list   child = {0};
+    const char *file;
+
+    if (!add(arena, &child, path, name))
+        return hu_fail_memory(err);
+    file = child.at[0];
+    if (!is_file(file))
+        return 0;
+    if (is_json(name) && hu_is_stray(file))
+        return hu_vec_push(arena, &f->strays, file) ? 0 : hu_fail_memory(err);
+    f->n_traces += !(is_json(name) && hu_execution_trace_is_file(file));
+    return add_file(arena, f->list, f->from, path, name) ? 0 : hu_fail_memory(err);
+}
+
 /* A trace is an input; the session of a rank whose trace was not written is one that cannot be read. */
-static int add_entry(const char *path, const char *name, hu_arena *arena, path_list *list, size_t from,
-                     hu_unread_list *unread, hu_error *err)
+static int add_entry(const char *path, const char *name, hu_arena *arena, found *f, hu_unread_list *unread, hu_error *err)
 {
     path_list child = {0};
     hu_error  why = {0};
 
     if (is_trace(name))
-        return add_file(arena, list, from, path, name) ? 0 : hu_fail_memory(err);
+        return add_named_trace(path, name, arena, f, err);
     if (!add(arena, &child, path, name))
         return hu_fail_memory(err);
     if (!is_session(child.at[0]))
@@ -176,11 +217,16 @@ typedef struct {
     size_t      n; /* of all */
 } folder_list;
 
+bool hu_inputs_names_events(hu_str text)
+{
+    return hu_str_has(text, HU_STR("\"ph\"")) || hu_str_has(text, HU_STR("traceEvents"));
+}
+
 bool hu_inputs_has_events(hu_str head)
 {
     const bool is_json = head.n && (head.p[0] == '{' || head.p[0] == '[');
 
-    return !is_json || hu_str_has(head, HU_STR("\"ph\"")) || hu_str_has(head, HU_STR("traceEvents"));
+    return !is_json || hu_inputs_names_events(head);
 }
 
 static bool has_events(const char *path)
@@ -228,34 +274,81 @@ static int find_folders(const char *path, hu_arena *arena, folder_list *out, hu_
     return 0;
 }
 
-/* Where the traces are can be said. */
-static int fail_empty(const char *path, const folder_list *folders, hu_error *err)
+/* Read by what it holds, and only when it is named: other files end like it. */
+static bool is_read_if_named(const char *path, const hu_limits *limits)
 {
-    char   names[600] = "";
+    const hu_input_options how = {.limits = *limits};
+    hu_error               unused;
+    hu_input              *in = hu_input_open(path, &how, &unused);
+    const hu_str           head = in ? hu_input_head(in) : HU_STR("");
+    const bool             is = in && !hu_inputs_is_trace(path) && !hu_stranger_impostor_words(head) &&
+                    (hu_format_find(head) ? hu_inputs_has_events(head) : hu_execution_trace_probe(head));
+
+    if (in)
+        hu_input_close(in);
+    return is;
+}
+
+static int find_nameable(const char *path, hu_arena *arena, folder_list *out, hu_error *err)
+{
+    const hu_limits limits = hu_limits_default();
+    hu_below        below;
+
+    if (hu_below_find(path, arena, &below, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < below.files.n; i++)
+        if (is_read_if_named(below.files.at[i].path, &limits)) {
+            if (out->n < NAMED_FOLDERS)
+                out->at[out->n] = below.files.at[i].path;
+            out->n++;
+        }
+    return 0;
+}
+
+static void list_paths(const folder_list *paths, char *out, size_t room)
+{
     size_t n = 0;
 
-    if (folders->n == 0)
+    out[0] = '\0';
+    for (size_t i = 0; i < paths->n && i < NAMED_FOLDERS && n < room; i++)
+        n += (size_t)snprintf(out + n, room - n, "%s%.120s", i ? ", " : "", paths->at[i]);
+}
+
+/* Where the traces are can be said. */
+static int fail_empty(const char *path, const folder_list *folders, hu_arena *arena, hu_error *err)
+{
+    folder_list files = {0};
+    char        names[600];
+
+    if (folders->n) {
+        list_paths(folders, names, sizeof names);
+        return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                       "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks",
+                       names, folders->n > NAMED_FOLDERS ? ", …" : "");
+    }
+    if (find_nameable(path, arena, &files, err) < 0)
+        return err->code;
+    if (files.n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
             "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
             "_trace.csv, with or without .gz or .zst; pass the trace files");
-    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS && n < sizeof names; i++)
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.120s", i ? ", " : "", folders->at[i]);
+    list_paths(&files, names, sizeof names);
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                   "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks", names,
-                   folders->n > NAMED_FOLDERS ? ", …" : "");
+                   "of a directory no files with such names are read, but they are when they are named: pass %s%s", names,
+                   files.n > NAMED_FOLDERS ? ", …" : "");
 }
 
 /* Where a directory holds no trace, what else there is of a run. */
 static int add_others(const char *path, hu_arena *arena, path_list *list, hu_error *err)
 {
     const hu_limits limits = hu_limits_default();
-    hu_inputs       found;
+    hu_inputs       others;
 
-    if (hu_inputs_beside_of(path, &limits, arena, &found, err) < 0)
+    if (hu_inputs_beside_of(path, &limits, arena, &others, err) < 0)
         return err->code;
-    for (size_t i = 0; i < found.n; i++)
-        if (!hu_vec_push(arena, list, found.at[i]))
+    for (size_t i = 0; i < others.n; i++)
+        if (!hu_vec_push(arena, list, others.at[i]))
             return hu_fail_memory(err);
     return 0;
 }
@@ -279,41 +372,55 @@ static bool is_copy(struct dirent **entries, int n, const char *name)
 }
 
 /* The traces in a directory, and sessions whose trace was not written. */
-static int add_traces(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+static int add_traces(const char *path, hu_arena *arena, found *f, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
     const int       n = scandir(path, &entries, is_input, by_version);
-    const size_t    n_traces = list->n;
     int             rc = 0;
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
     for (int i = 0; i < n && rc == 0; i++)
         if (!is_copy(entries, n, entries[i]->d_name))
-            rc = add_entry(path, entries[i]->d_name, arena, list, n_traces, unread, err);
+            rc = add_entry(path, entries[i]->d_name, arena, f, unread, err);
     for (int i = 0; i < n; i++)
         free(entries[i]);
     free(entries);
     return rc;
 }
 
+/* Where there is nothing else, what is no trace is read all the same, so that each says why it is none. */
+static int add_strays(const found *f, hu_arena *arena, hu_error *err)
+{
+    for (size_t i = 0; i < f->strays.n; i++)
+        if (!hu_vec_push(arena, f->list, f->strays.at[i]))
+            return hu_fail_memory(err);
+    return 0;
+}
+
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
-    const size_t n_traces = list->n, n_unread = unread->n;
+    const size_t n_before = list->n, n_unread = unread->n;
+    found        f = {.list = list, .from = n_before}, in_below = {.list = list};
     folder_list  folders = {0};
-    int          rc = add_traces(path, arena, list, unread, err);
+    int          rc = add_traces(path, arena, &f, unread, err);
 
-    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+    if (rc < 0 || f.n_traces || unread->n > n_unread)
         return rc;
     if ((rc = find_folders(path, arena, &folders, err)) < 0)
         return rc;
-    if (folders.n == 1) /* several may be of different runs */
-        rc = add_traces(folders.at[0], arena, list, unread, err);
-    else if (folders.n == 0)
+    if (folders.n > 1) /* which may be of different runs */
+        list->n = n_before;
+    in_below.from = list->n;
+    if (folders.n == 1)
+        rc = add_traces(folders.at[0], arena, &in_below, unread, err);
+    else if (folders.n == 0 && list->n == n_before)
         rc = add_others(path, arena, list, err);
-    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+    if (rc == 0 && list->n == n_before && unread->n == n_unread && folders.n == 0)
+        rc = add_strays(&f, arena, err);
+    if (rc < 0 || list->n > n_before || unread->n > n_unread)
         return rc;
-    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, err);
+    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, arena, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */
@@ -359,6 +466,8 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
                        HU_FMT(out->unread.at[0].error));
     out->at = list.at;
     out->n = list.n;
+    if (hu_inputs_drop_same(out, arena, err) < 0)
+        return err->code;
     out->bytes = count_bytes(out);
     return 0;
 }

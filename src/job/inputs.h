@@ -21,13 +21,16 @@ typedef struct {
     uint64_t     bytes;  /* on disk, that this process reads; 0 when one is not a file */
     const int   *reader; /* process that reads each (job/spread.h); NULL: this one reads all */
 
+    const char *same;   /* the first that is a file before it, which is read once (job/same.h); NULL: none */
+    size_t      n_same; /* all of them */
+
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
     hu_left        left;   /* of directories, where it was asked what lies beside the traces */
 } hu_inputs;
 
 /*
- * Directories are replaced by the files in them that are named like traces, by name; of one without any, by those of the
- * only directory in it that has some, or by what else there is of a run (job/sorted.h); a directory without that either is
+ * Directories are replaced by the regular files in them that are named like traces, by name, but for JSON that is none
+ * (job/stray.h); of one without any, by those of the only directory in it that has some, or by what else there is of a run (job/sorted.h); a directory without that either is
  * in out->unread.  Returns 0, or an error that names the
  * path when there is nothing at all to read.
  */
@@ -35,6 +38,9 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
 
 /* May a file that begins like this hold a trace?  Settings are JSON, too: of that, only what has events. */
 bool hu_inputs_has_events(hu_str head);
+
+/* Does the text of JSON have the words that events come with? */
+bool hu_inputs_names_events(hu_str text);
 
 /* Is it named like a trace? */
 bool hu_inputs_is_trace(const char *path);

@@ -15,6 +15,7 @@
 #include "ingest/nsys_stats.h"
 #include "ingest/step_log.h"
 #include "job/below.h"
+#include "job/stray.h"
 
 hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
 {
@@ -240,9 +241,10 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
         rc = hu_fail_memory(err);
     for (size_t i = 0; rc == 0 && i < below.files.n; i++) {
         const hu_file_below *file = &below.files.at[i];
-        const bool           is_trace = hu_inputs_is_trace(file->path);
+        const bool           is_named = hu_inputs_is_trace(file->path), is_here = is_listed(listed, file->path);
+        const bool           is_trace = is_named && !is_here && !hu_is_stray(file->path);
 
-        if (is_listed(listed, file->path) || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
+        if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
             continue;
         if (may_lie_beside(file->path) &&
             (hu_input_kind_of(file->path, limits) != HU_INPUT_RANK || is_snapshot(file->path, limits)))

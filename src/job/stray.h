@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stray.h - what lies in a run's folder, is named like a trace and is none: settings, results, tokenizers, logs. */
+#ifndef HU_JOB_STRAY_H
+#define HU_JOB_STRAY_H
+
+#include <stdbool.h>
+
+/*
+ * Is it what belongs beside traces (job/sorted.h), or whole JSON without events?  False of execution traces, and of what
+ * cannot be read: a damaged trace has to be told.
+ */
+bool hu_is_stray(const char *path);
+
+#endif
