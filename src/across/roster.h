@@ -13,9 +13,8 @@ typedef struct {
     int64_t missing[HU_ROSTER_NAMED]; /* the first of them */
     size_t  n_missing;                /* ranks below the world's size that no trace is of */
     int64_t twice[HU_ROSTER_NAMED];
-    size_t  n_twice; /* ranks that several traces say they are */
-    bool
-        mixes_runs; /* or no ranks are known and tools or GPUs differ: several runs, nobody of one waits for anybody of another */
+    size_t  n_twice;     /* ranks that several traces say they are */
+    bool    mixes_runs;  /* or no ranks are known and tools or GPUs differ: several runs, that wait for nobody */
     size_t  usual_steps; /* that most ranks have */
     int64_t odd[HU_ROSTER_NAMED];
     size_t  n_odd; /* ranks with another number of steps */

@@ -30,9 +30,9 @@ typedef struct {
 
 /*
  * Directories are replaced by the regular files in them that are named like traces, by name, but for JSON that is none
- * (job/stray.h); of one without any, by those of the only directory in it that has some, or by what else there is of a run (job/sorted.h); a directory without that either is
- * in out->unread.  Returns 0, or an error that names the
- * path when there is nothing at all to read.
+ * (job/stray.h); of one without any, by those of the only directory in it that has some, or by what else there is of a run
+ * (job/sorted.h); a directory without that either is in out->unread.  Returns 0, or an error that names the path when there
+ * is nothing at all to read.
  */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
 
