@@ -251,6 +251,15 @@ class Alone(unittest.TestCase):
         self.assertEqual(told["verdict"], "fewer_samples")
         self.assertRegex(told["words"], r"^GPU 1 has 4 samples where others have 9; its last one is at \d\d:26:03 UTC\.$")
 
+    def test_all_troubles_fit_the_terminal(self) -> None:
+        """A lost GPU, and one that is slower than the others: the second sentence is wrapped as the first is."""
+        heading = "timestamp, index, name, uuid, utilization.gpu [%], clocks.sm [MHz]\n"
+        rows = "".join(f"2026/11/18 18:26:{s:02}.1, {i}, NVIDIA H100 80GB HBM3, GPU-{i}, 99 %, {1200 if i == 2 else 1980} MHz\n" for s in range(9) for i in range(4 if s < 4 else 3))
+        path = self.put("two.csv", heading + rows)
+        self.assertEqual(len(self.told(path)["findings"]), 2)
+        lines = run("report", path)[1].decode().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+
     def test_which_gpu(self) -> None:
         """A bus identifies it; the mark of a file that Windows saved does no harm; of several files without hosts each is named."""
         rows = "".join(f"2026/11/18 18:26:{s:02}.1, 00000000:{bus}:00.0, 99 %, {mhz} MHz\n" for s in range(5) for bus, mhz in (("07", 1980), ("0F", 1200)))

@@ -37,8 +37,9 @@ static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
     if (stranger)
         return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is %s", stranger);
     if (is_text)
-        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is text, not a format that holdup reads; it reads %s",
-                       known);
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                       "this is text, not a format that holdup reads (docs/formats.md); of a log tell how it prints a step: "
+                       "holdup report FILE --pattern 'step ([0-9]+).* ([0-9.]+) (ms|s)'");
     return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                    "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
                    (unsigned)(unsigned char)head.p[0], known);

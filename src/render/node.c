@@ -373,19 +373,24 @@ static void say_none(const hu_node_answer *a, hu_out *out)
                       hu_say_pct(a->busy).t);
 }
 
-hu_str hu_node_sentence(const hu_node_report *r)
+hu_str hu_node_trouble_sentence(const hu_node_report *r, size_t i)
 {
     hu_out *out = hu_out_open_memory(r->scratch);
     hu_str  text = HU_STR("");
 
     if (!out)
         return HU_STR("");
-    if (r->answer->n_troubles)
-        hu_node_say_trouble(r, &r->answer->troubles[0], out);
+    if (i < r->answer->n_troubles)
+        hu_node_say_trouble(r, &r->answer->troubles[i], out);
     else
         say_none(r->answer, out);
     hu_out_text(out, ".");
     return hu_out_take(out, &text, NULL) < 0 ? HU_STR("") : text;
+}
+
+hu_str hu_node_sentence(const hu_node_report *r)
+{
+    return hu_node_trouble_sentence(r, 0);
 }
 
 /* ---- topology ---------------------------------------------------------------------------------------------------- */

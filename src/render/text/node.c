@@ -226,8 +226,8 @@ void hu_node_text(const hu_node_report *r, hu_out *out)
     hu_units_wrap(out, hu_node_sentence(r), 0, 0, r->width);
     hu_out_text(out, "\n");
     for (size_t i = 1; i < a->n_troubles; i++) {
-        hu_node_say_trouble(r, &a->troubles[i], out);
-        hu_out_text(out, ".\n");
+        hu_units_wrap(out, hu_node_trouble_sentence(r, i), 0, 0, r->width);
+        hu_out_text(out, "\n");
     }
     if (a->n || a->log->topologies.n > 1)
         hu_out_text(out, "\n");
