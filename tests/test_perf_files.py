@@ -151,7 +151,8 @@ class Script(Case):
         self.assertIn("2 samples have no function", quality["profiler_warned"])
 
     def test_logs_are_no_scripts(self) -> None:
-        for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n", "epoch 3 1.250000:\n", "epoch 3 1.250000:\n  loss\n", "epoch 3 1.250000: abc def\n"):
+        for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n",
+                     "epoch 3 1.250000:\n", "epoch 3 1.250000:\n  loss\n", "epoch 3 1.250000: abc def\n"):
             status, _, err = run("info", self.write("a.txt", text), "-q")
             self.assertEqual(status, 3, text)
             self.assertNotIn("perf script", err.replace("samples that `perf script` printed", ""))

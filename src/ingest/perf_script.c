@@ -159,7 +159,7 @@ static bool is_indented(hu_str line)
     return line.n && (line.p[0] == '\t' || line.p[0] == ' ');
 }
 
-/* The first heading, behind lines of perf's own.  One without an event has a chain: a number with a colon is in many a log. */
+/* The first heading, behind lines of perf's own.  One without an event has a chain: many logs have a number and a colon. */
 static bool find_first(hu_str head, heading *out)
 {
     hu_str line, next;

@@ -274,6 +274,13 @@ static int find_folders(const char *path, hu_arena *arena, folder_list *out, hu_
     return 0;
 }
 
+/* Sources and notes quote what some formats are known by. */
+static bool may_quote(hu_str head, const hu_format *format)
+{
+    return head.n && head.p[0] != '{' && head.p[0] != '[' && !memchr(head.p, '\0', head.n) &&
+           !(format && hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
+}
+
 /* Read by what it holds, and only when it is named: other files end like it. */
 static bool is_read_if_named(const char *path, const hu_limits *limits)
 {
@@ -281,8 +288,9 @@ static bool is_read_if_named(const char *path, const hu_limits *limits)
     hu_error               unused;
     hu_input              *in = hu_input_open(path, &how, &unused);
     const hu_str           head = in ? hu_input_head(in) : HU_STR("");
-    const bool             is = in && !hu_inputs_is_trace(path) && !hu_stranger_impostor_words(head) &&
-                    (hu_format_find(head) ? hu_inputs_has_events(head) : hu_execution_trace_probe(head));
+    const hu_format       *format = hu_format_find(head);
+    const bool is = in && !hu_inputs_is_trace(path) && !hu_stranger_impostor_words(head) && !may_quote(head, format) &&
+                    (format ? hu_inputs_has_events(head) : hu_execution_trace_probe(head));
 
     if (in)
         hu_input_close(in);

@@ -52,7 +52,7 @@ hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
     return kind_of(path, limits, false);
 }
 
-/* It has CPU samples and nothing else, and no rank: beside traces it would be a second one, of a program that waits never. */
+/* It has CPU samples alone, and no rank: beside traces it would be a second one, of a program that never waits. */
 static bool has_samples_alone(const char *path, const hu_limits *limits)
 {
     const hu_input_options how = {.limits = *limits};

@@ -254,8 +254,8 @@ static const hu_column process_columns[] = {
     {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, process_cpu,
      .help = "CPU time of all its threads; null without states of threads."},
     {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs,
-     .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it, and null, "
-             "as all other states, where nothing is known of the process."},
+     .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it, and "
+             "null, as all other states, where nothing is known of the process."},
     {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved,
      .help = "Time in which its main thread is runnable and waits for a CPU."},
     {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe,

@@ -9,8 +9,8 @@ enum { LABEL = 8, INDENT = 2, ROWS = 10, FILES = 8, NAME = 30, LINE_BYTES = 512,
 const char *hu_execution_why_not(const hu_execution_answer *answer)
 {
     return answer->has_durations
-               ? "Cannot tell from an execution trace: it says what ran, on what and who called it, and not when. A converter "
-                 "laid the durations into the file; without their starts nothing says what waited."
+               ? "Cannot tell from an execution trace: it says what ran, on what and who called it, and not when. A "
+                 "converter laid the durations into the file; without their starts nothing says what waited."
                : "Cannot tell from an execution trace: it says what ran, on what and who called it, and not when or for how "
                  "long.";
 }
