@@ -2,6 +2,8 @@
  * utf8.c - the well-formed sequences of the Unicode Standard, table 3-7. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 uint32_t hu_utf8_next(hu_str *s)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -83,4 +85,14 @@ size_t hu_utf8_put(char out[4], uint32_t code)
     out[2] = (char)(0x80 | (code >> 6 & 0x3f));
     out[3] = (char)(0x80 | (code & 0x3f));
     return 4;
+}
+
+bool hu_looks_like_text(hu_str head)
+{
+    enum { LOOKED_AT = 4096 };
+
+    for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
+        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
+            return false;
+    return head.n > 0;
 }

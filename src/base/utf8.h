@@ -20,4 +20,7 @@ bool hu_utf8_is_valid(hu_str s);
 /* Writes one to four bytes for a code point that is valid; returns how many. */
 size_t hu_utf8_put(char out[4], uint32_t code);
 
+/* Nothing in the first 4 KiB that no text has; not of UTF-16, nor of what is empty. */
+bool hu_looks_like_text(hu_str head);
+
 #endif

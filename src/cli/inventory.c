@@ -7,11 +7,12 @@
 #include "across/roster.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "ingest/format.h"
 #include "ingest/strangers.h"
 #include "job/sorted.h"
 
-enum { NAMED = 4, COUNT_COLUMN = 8, BYTES_COLUMN = 10, LOOKED_AT = 512 };
+enum { NAMED = 4, COUNT_COLUMN = 8, BYTES_COLUMN = 10 };
 
 /* What one look tells. */
 typedef struct {
@@ -39,14 +40,6 @@ static const struct {
     [HU_INPUT_EXECUTION] = {"execution-trace", "execution traces of PyTorch or Chakra, which have no times"},
 };
 
-static bool is_text(hu_str head)
-{
-    for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
-        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
-            return false;
-    return head.n > 0;
-}
-
 /* Why no reader takes a file that begins like this. */
 static void refuse(looked *l, hu_str head, const char *path)
 {
@@ -55,10 +48,10 @@ static void refuse(looked *l, hu_str head, const char *path)
     words = words ? words : hu_stranger_mark_words(head);
     words = words ? words : hu_stranger_name_words(hu_str_of(path));
     l->has_way_out = words != NULL;
-    l->why = words           ? words
-             : head.n == 0   ? "empty"
-             : is_text(head) ? "text without lines of steps or of NCCL"
-                             : "no known format";
+    l->why = words                      ? words
+             : head.n == 0              ? "empty"
+             : hu_looks_like_text(head) ? "text without lines of steps or of NCCL"
+                                        : "no known format";
 }
 
 static void look_at(const char *path, const hu_limits *limits, looked *l)

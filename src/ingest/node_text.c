@@ -7,6 +7,7 @@
  */
 #include "ingest/node_text.h"
 
+#include "base/utf8.h"
 #include "ingest/node_csv.h"
 #include "ingest/node_prom.h"
 #include "ingest/node_time.h"
@@ -122,23 +123,12 @@ static bool is_without_heading(hu_str head)
     return n > 2 && n == count_fields((hu_str){first + 1, (size_t)(next - first - 1)});
 }
 
-/* Traces of most formats are no text, and are not to pay for what follows. */
-static bool is_text(hu_str head)
-{
-    enum { LOOKED_AT = 4096 };
-
-    for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
-        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
-            return false;
-    return head.n > 0;
-}
-
 bool hu_node_text_probe(hu_str head)
 {
     hu_node_log log = {0};
     bool        is = is_capture(head) || is_wide(head) || is_without_heading(head);
 
-    if (!is && is_text(head) && !memchr("{[<", head.p[0], 3)) {
+    if (!is && hu_looks_like_text(head) && !memchr("{[<", head.p[0], 3)) {
         hu_node_sink sink = {.log = &log, .file = HU_STR(""), .most = 1, .has_memory = true};
         reader      *r = (log.arena = hu_arena_new()) ? hu_arena_calloc(log.arena, 1, sizeof *r) : NULL;
 

@@ -4,24 +4,14 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "ingest/format.h"
 #include "ingest/strangers.h"
-
-enum { LOOKED_AT = 512 };
-
-/* No control character but those between words. */
-static bool looks_like_text(hu_str head)
-{
-    for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
-        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
-            return false;
-    return head.n > 0;
-}
 
 static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
 {
     const char *stranger = hu_stranger_words(head);
-    const bool  is_text = looks_like_text(head);
+    const bool  is_text = hu_looks_like_text(head);
     char        known[640] = "";
     size_t      n = 0;
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "ingest/autotuning.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/flops_profile.h"
@@ -31,7 +32,6 @@ enum {
     LEAST_STEPS = 2,
     LEAST_LINE = 8,
     LEAST_CUMULATIVE = 12,
-    PROBED = 4096,
     MOST_OOM = 160
 };
 
@@ -515,16 +515,6 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
     return rc;
 }
 
-/* probing */
-
-static bool is_text(hu_str head)
-{
-    for (size_t i = 0; i < head.n && i < PROBED; i++)
-        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
-            return false;
-    return head.n > 0;
-}
-
 /* "[2023-11-29 08:50:46,232] [INFO] …" and "{'loss': 2.1}" begin like JSON. */
 static bool is_known(hu_str head)
 {
@@ -556,6 +546,6 @@ bool hu_step_log_is(hu_input *in, bool any_text)
 {
     const hu_str head = hu_input_head(in);
 
-    return is_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
-                             (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
+    return hu_looks_like_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
+                                        (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
 }
