@@ -42,14 +42,14 @@ static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_OTHER] = "unrecorded time takes",
 };
 
-/* Python code is what frames show; ranges show annotated code. */
+/* Python code is what frames show; ranges show what is annotated. */
 static const char *code_words(const hu_digest *d)
 {
     const int64_t *kinds = d->health.kinds;
 
     return kinds[HU_KIND_PYTHON]   ? "operators and Python code"
-           : kinds[HU_KIND_CPU_OP] ? kinds[HU_KIND_USER] ? "operators and annotated code" : "operators"
-                                   : "annotated code";
+           : kinds[HU_KIND_CPU_OP] ? kinds[HU_KIND_USER] ? "operators and annotated ranges" : "operators"
+                                   : "annotated ranges";
 }
 
 /* A server without requests looks like this, and so does a thread that another one keeps waiting. */
