@@ -341,7 +341,9 @@ class ToPerfetto(unittest.TestCase):
     def test_processes_of_ranks_do_not_collide(self) -> None:
         for name, find in (("perfetto", lambda d: [t.process[1] for t in Perfetto(d).tracks.values() if t.process]),
                            ("chrome", lambda d: sorted({e["pid"] for e in json.loads(d)["traceEvents"] if e["ph"] == "X"}))):
-            status, out, err = run("export", ONE, ONE, ONE, "--format", name)
+            with tempfile.TemporaryDirectory() as folder:   # one file named three times is one rank
+                ranks = [shutil.copy(ONE, Path(folder) / f"{i}-{Path(ONE).name}") for i in range(3)]
+                status, out, err = run("export", *ranks, "--format", name)
             self.assertEqual(status, 0, err)
             pids = find(out)
             self.assertEqual(len(pids), len(set(pids)))

@@ -93,7 +93,7 @@ class Stories(unittest.TestCase):
         self.assertEqual(told["logs"][0]["log"]["hints"][0]["id"], "out_of_memory")
         (self.folder / "memory.pickle").unlink()
         alone = json.loads(run("report", self.folder, "--json")[1])["verdict"]["text"]
-        self.assertRegex(alone, rf"^The program ran out of GPU memory \(slurm-4711\.out, line {made.STEPS + 1}\): CUDA out of memory\. Tried to allocate 3\.27 GiB\.")
+        self.assertRegex(alone, rf"^The program ran out of GPU memory \(slurm-4711\.out, line {made.STEPS + 1}\): OutOfMemoryError: CUDA out of memory\. Tried to allocate 3\.27 GiB\.")
 
     def test_slow_fabric(self) -> None:
         """The all-reduce takes what its bytes take at the bus bandwidth that a real benchmark printed."""
