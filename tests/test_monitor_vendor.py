@@ -14,6 +14,9 @@ import unittest
 from tests.cuda import driver
 from tests.monitor import exposition, run, scene, standin
 from tests.program import EXE, ROOT, skip_loudly
+from tests.recorder import once
+
+load_tests = once       # three minutes of waiting; test_monitor_nvidia has the same code under sanitizers
 
 # of a GPU, beside what scene.METRICS has
 OTHERS = {"holdup_gpu_info", "holdup_gpu_up", "holdup_gpu_clock_event_reason", "holdup_gpu_fabric_healthy"}
