@@ -100,7 +100,7 @@ HEAD = """\
 
 What holdup reads, what a file of each kind lacks, and what it refuses with the way out. The content decides, not the name; all of it may be compressed (gzip, zstd). This
 page is written by `python3 -m tests.test_formats_table --write`; the test checks it against the readers, and against files of these tools where they are (folders of a
-collection of {files} real files, named in the last column).
+collection of real files, named in the last column).
 
 ## Read
 
@@ -119,7 +119,7 @@ def folders(globs: tuple[str, ...]) -> str:
 
 
 def table() -> str:
-    lines = [HEAD.format(files=136).rstrip("\n")]
+    lines = [HEAD.rstrip("\n")]
     for f in READ:
         lines.append(f"| [{f.title}](formats/{f.page}.md) | {f.seen} | {f.read} | {f.lost or DASH} | {f.record} | {folders(f.tried)} |")
     lines += ["", "## Refused, with words", "", "| what it is | what to do | tried on |", "|---|---|---|"]

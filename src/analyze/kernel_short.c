@@ -851,7 +851,7 @@ static hu_str own_run(const entry *group, size_t n, size_t of)
     const size_t first = of > MOST / 2 ? of - MOST / 2 : 0, end = first + MOST < n ? first + MOST : n;
     size_t       at = 0;
 
-    /* sorted: the names beside it have most of it */
+    /* the list is sorted: a name begins as its neighbours do */
     for (size_t k = of > 0 ? of - 1 : 1; k <= of + 1 && k < n; k += 2) {
         const size_t from = differs_at(name, beginning(group[k].name));
 

@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct {
     hu_str  name;        /* in the line, or in the reader until its next line */
-    int64_t least, most; /* ns; least is -1 where only the largest is told */
+    int64_t least, most; /* ns; least: -1 where the log gives the largest alone */
     int64_t slowest;     /* the rank of `most`; -1 not told */
 } hu_rank_time;
 
