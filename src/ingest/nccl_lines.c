@@ -179,7 +179,7 @@ bool hu_nccl_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_nccl *ou
 {
     hu_str version, rest, host;
 
-    if (line.n < 9 || !memmem(line.p, line.n, "NCCL ", 5))
+    if (line.n < 9 || !hu_str_has(line, HU_STR("NCCL ")))
         return true;
     version = behind(line, "NCCL version ");
     if (version.n && !out->version.n && isdigit((unsigned char)version.p[0])) {

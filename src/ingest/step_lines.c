@@ -450,7 +450,7 @@ static bool is_of_something_else(hu_str line)
 static bool has_any_of(hu_str line, const char *const *parts)
 {
     for (; *parts; parts++)
-        if (memmem(line.p, line.n, *parts, strlen(*parts)))
+        if (hu_str_has(line, hu_str_of(*parts)))
             return true;
     return false;
 }

@@ -53,6 +53,7 @@ typedef struct {
     hu_ranks_reader ranks;
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
+    bool            is_brief;     /* and looks at the beginning alone */
 } reader;
 
 /* steps */
@@ -351,6 +352,8 @@ static bool take_oom(reader *r, hu_str line)
     hu_log_words            *oom = &r->out->oom;
     const char              *at = NULL;
 
+    if (!hu_str_has(line, HU_STR("OutOfMemoryError")) && !hu_str_has(line, HU_STR("out of memory"))) /* most lines */
+        return true;
     for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
         at = memmem(line.p, line.n, words[i], strlen(words[i]));
     if (!at)
@@ -433,7 +436,7 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
                 return 0;
         }
         keep = from < span.n ? span.n - from : 0;
-    } while (!span.is_last);
+    } while (!span.is_last && !r->is_brief);
     return 0;
 }
 
@@ -530,22 +533,32 @@ static bool is_known(hu_str head)
 }
 
 /* Reads until there is what a log is read for. */
-static bool probe(hu_input *in)
+static bool probe(hu_input *in, bool is_brief)
 {
     hu_arena   *arena = hu_arena_new();
     char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
     hu_step_log log = {.writer = HU_STR("")};
-    reader      r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = true};
+    reader      r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = true, .is_brief = is_brief};
     const bool  is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log));
 
     hu_arena_free(arena);
     return is;
 }
 
-bool hu_step_log_is(hu_input *in, bool any_text)
+static bool is_log(hu_input *in, bool any_text, bool is_brief)
 {
     const hu_str head = hu_input_head(in);
 
     return hu_looks_like_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
-                                        (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in))));
+                                        (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in, is_brief))));
+}
+
+bool hu_step_log_is(hu_input *in, bool any_text)
+{
+    return is_log(in, any_text, false);
+}
+
+bool hu_step_log_begins(hu_input *in)
+{
+    return is_log(in, false, true);
 }

@@ -14,6 +14,9 @@
  */
 bool hu_step_log_is(hu_input *in, bool any_text);
 
+/* The same of its beginning, some hundred KiB: for what may also be another thing, and is not to be read twice. */
+bool hu_step_log_begins(hu_input *in);
+
 /*
  * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of
  * the step), 2 (time) and 3 (s, ms or us; none: s).  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO.

@@ -26,9 +26,8 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
-           : hu_node_log_probe(head)
-               ? (hu_step_log_is(in, false) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
-           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                    /* the last: it reads on */
+           : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
+           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
                                           : HU_INPUT_RANK;
 }
 
@@ -211,11 +210,17 @@ static bool is_same_path(const char *a, const char *b)
     }
 }
 
-static bool is_listed(const hu_inputs *inputs, const char *path)
+/* From *next on, behind the last one that was found: of ten thousand ranks both are in the order of their names. */
+static bool is_listed(const hu_inputs *inputs, const char *path, size_t *next)
 {
-    for (size_t i = 0; inputs && i < inputs->n; i++)
-        if (is_same_path(inputs->at[i], path))
+    for (size_t k = 0; inputs && k < inputs->n; k++) {
+        const size_t i = (*next + k) % inputs->n;
+
+        if (is_same_path(inputs->at[i], path)) {
+            *next = i + 1;
             return true;
+        }
+    }
     return false;
 }
 
@@ -234,6 +239,7 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
                        hu_left *left, hu_error *err)
 {
     hu_below below;
+    size_t   next = 0;
     int      rc = hu_below_find(folder, arena, &below, err);
 
     *out = (hu_inputs){.at = rc < 0 ? NULL : hu_arena_calloc(arena, below.files.n + 1, sizeof *out->at)};
@@ -241,7 +247,7 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
         rc = hu_fail_memory(err);
     for (size_t i = 0; rc == 0 && i < below.files.n; i++) {
         const hu_file_below *file = &below.files.at[i];
-        const bool           is_named = hu_inputs_is_trace(file->path), is_here = is_listed(listed, file->path);
+        const bool           is_named = hu_inputs_is_trace(file->path), is_here = is_listed(listed, file->path, &next);
         const bool           is_trace = is_named && !is_here && !hu_is_stray(file->path);
 
         if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
