@@ -287,7 +287,7 @@ typedef struct {
     uint32_t torch;               /* HU_TORCH_WANTS_SHAPES and so on */
     uint32_t live;                /* HU_DOOR_LIVE as soon as a monitor's socket was seen; it stays */
     uint64_t live_sent, live_failed; /* datagrams for monitors; those that found no room, or nobody */
-    char     made_by[24];            /* the holdup that made the session, such as "0.2.0"; "": 0.1.0 */
+    char     made_by[24];            /* the holdup that made the session, such as "1.2.3"; "": 0.1 */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

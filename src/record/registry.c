@@ -127,7 +127,7 @@ static look_result look(int folder, const char *name, hu_registry_entry *out)
         return GONE;
     if (out->control.version != HU_FORMAT_VERSION)
         return OTHERS;
-    return n >= (ssize_t)offsetof(hu_control, made_by) ? HERE : GONE; /* 0.1.0 kept no more */
+    return n >= (ssize_t)offsetof(hu_control, made_by) ? HERE : GONE; /* 0.1 kept no more */
 }
 
 int hu_registry_add(const char *name, const char *session, hu_error *err)

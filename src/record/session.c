@@ -161,7 +161,7 @@ void hu_session_maker(const hu_control *control, char out[sizeof((hu_control *)0
 
     for (; n < sizeof control->made_by - 1 && control->made_by[n] > ' ' && control->made_by[n] < 0x7f; n++)
         out[n] = control->made_by[n];
-    memcpy(out + n, n ? "" : "0.1.0", n ? 1 : sizeof "0.1.0");
+    memcpy(out + n, n ? "" : "0.1", n ? 1 : sizeof "0.1");
 }
 
 int hu_session_judge(const hu_control *control, const char *path, hu_error *err)

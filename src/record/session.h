@@ -33,7 +33,7 @@ int hu_session_open(const char *path, hu_session *out, hu_error *err);
 /* Is it the page of a session of this version?  Else HU_EFORMAT, and in one sentence whose it is. */
 int hu_session_judge(const hu_control *control, const char *path, hu_error *err);
 
-/* "0.2.0" of whoever made it: what another version wrote is cut, and has no signs that steer a terminal. */
+/* "1.2.3" of whoever made it: what another version wrote is cut, and has no signs that steer a terminal. */
 void hu_session_maker(const hu_control *control, char out[sizeof((hu_control *)0)->made_by]);
 
 /* Unmaps; the directory stays. */
