@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from tests.program import EXE, NOBODY, ROOT, skip_loudly
+from tests.program import EXE, NOBODY, OWN, ROOT, skip_loudly
 from tests.recorder import LIBRARY, environment
 from tests.rings import make_session
 
@@ -85,6 +85,29 @@ class Sessions(Case):
         (session / "control").symlink_to(self.folder / "page")
         done = subprocess.run(["true"], env=environment(LD_PRELOAD=str(LIBRARY), HOLDUP_SESSION=str(session)), capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stderr, list(session.glob("*.ring"))), (0, b"", []))
+
+
+class Outputs(Case):
+    def test_a_link_that_another_user_laid_is_not_followed(self) -> None:
+        """fs.protected_symlinks of the kernel does not help who resolves links himself."""
+        if os.geteuid() != 0:
+            skip_loudly("only root can lay a link for another user")
+            self.skipTest("not root")
+        public, mine = self.folder / "public", self.folder / "mine"
+        public.mkdir()
+        public.chmod(0o1777)
+        mine.write_text("precious")
+        (public / "page").symlink_to(mine)
+        (public / "new").symlink_to(self.folder / "made")
+        for name in ("page", "new"):
+            os.chown(public / name, 65534, 65534, follow_symlinks=False)
+            done = self.holdup("info", OWN[0], "--json", "-o", public / name)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("is a link of another user, in a folder that everybody may write to; choose another name or folder", done.stderr)
+        self.assertEqual((mine.read_text(), (self.folder / "made").exists()), ("precious", False))
+        os.chown(public / "page", 0, 0, follow_symlinks=False)
+        self.assertEqual(self.holdup("info", OWN[0], "--json", "-o", public / "page").returncode, 0, "one's own link is followed")
+        self.assertTrue((public / "page").is_symlink() and mine.read_text().startswith("{"))
 
 
 class Monitor(Case):

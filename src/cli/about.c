@@ -20,6 +20,8 @@
 #include <gnu/libc-version.h>
 #endif
 
+#define NO_COMMIT "unknown" /* as meson.build says */
+
 static const struct {
     const char *name, *file; /* NULL: the recorder's library */
 } parts[] = {{"recorder", NULL}, {"Open MPI", "libholdup-mpi.so"}, {"MPICH", "libholdup-mpich.so"}};
@@ -74,11 +76,12 @@ static void text_parts(hu_out *out)
 
 static void write_text(hu_out *out)
 {
-    char libc[64];
+    const bool is_known = strcmp(HU_BUILD_COMMIT, NO_COMMIT) != 0;
+    char       libc[64];
 
     hu_out_printf(out, "holdup %s\n", HU_VERSION);
     hu_out_printf(out, "commit     %s\n",
-                  HU_BUILD_COMMIT[0] ? HU_BUILD_COMMIT : "not known: built outside of a git repository");
+                  is_known ? HU_BUILD_COMMIT : "not known: built from sources that are in no repository");
     hu_out_printf(out, "build      %s; %s\n", HU_BUILD_COMPILER, HU_BUILD_OPTIONS);
     hu_out_printf(out, "C library  %s\n", c_library(libc, sizeof libc));
     hu_out_printf(out, "processor  %s; scans with %s (it has %s)\n", HU_BUILD_MACHINE, hu_cpu_name(hu_cpu_chosen()),
@@ -116,7 +119,7 @@ static void write_json(hu_out *out)
 
     hu_json_open(&j, NULL, '{');
     hu_json_str(&j, "version", HU_STR(HU_VERSION));
-    hu_json_str(&j, "commit", hu_str_of(HU_BUILD_COMMIT));
+    hu_json_str(&j, "commit", hu_str_of(strcmp(HU_BUILD_COMMIT, NO_COMMIT) ? HU_BUILD_COMMIT : ""));
     hu_json_str(&j, "compiler", HU_STR(HU_BUILD_COMPILER));
     hu_json_str(&j, "options", HU_STR(HU_BUILD_OPTIONS));
     hu_json_str(&j, "c_library", hu_str_of(c_library(text, sizeof text)));
