@@ -10,17 +10,14 @@
 #include "base/cpu.h"
 #include "base/json_out.h"
 #include "base/late.h"
+#include "cli/build_facts.h"
 #include "cli/command.h"
 #include "cli/library.h"
-#include "holdup_build.h"
-#include "holdup_commit.h"
 #include "protocol/format.h"
 
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
-
-#define NO_COMMIT "unknown" /* as meson.build says */
 
 static const struct {
     const char *name, *file; /* NULL: the recorder's library */
@@ -76,15 +73,15 @@ static void text_parts(hu_out *out)
 
 static void write_text(hu_out *out)
 {
-    const bool is_known = strcmp(HU_BUILD_COMMIT, NO_COMMIT) != 0;
+    const bool is_known = strcmp(hu_build_commit, HU_BUILD_NO_COMMIT) != 0;
     char       libc[64];
 
     hu_out_printf(out, "holdup %s\n", HU_VERSION);
     hu_out_printf(out, "commit     %s\n",
-                  is_known ? HU_BUILD_COMMIT : "not known: built from sources that are in no repository");
-    hu_out_printf(out, "build      %s; %s\n", HU_BUILD_COMPILER, HU_BUILD_OPTIONS);
+                  is_known ? hu_build_commit : "not known: built from sources that are in no repository");
+    hu_out_printf(out, "build      %s; %s\n", hu_build_compiler, hu_build_options);
     hu_out_printf(out, "C library  %s\n", c_library(libc, sizeof libc));
-    hu_out_printf(out, "processor  %s; scans with %s (it has %s)\n", HU_BUILD_MACHINE, hu_cpu_name(hu_cpu_chosen()),
+    hu_out_printf(out, "processor  %s; scans with %s (it has %s)\n", hu_build_machine, hu_cpu_name(hu_cpu_chosen()),
                   hu_cpu_name(hu_cpu_best()));
     hu_out_printf(out, "sessions   format %d\n", HU_FORMAT_VERSION);
     text_libraries(out);
@@ -119,11 +116,11 @@ static void write_json(hu_out *out)
 
     hu_json_open(&j, NULL, '{');
     hu_json_str(&j, "version", HU_STR(HU_VERSION));
-    hu_json_str(&j, "commit", hu_str_of(strcmp(HU_BUILD_COMMIT, NO_COMMIT) ? HU_BUILD_COMMIT : ""));
-    hu_json_str(&j, "compiler", HU_STR(HU_BUILD_COMPILER));
-    hu_json_str(&j, "options", HU_STR(HU_BUILD_OPTIONS));
+    hu_json_str(&j, "commit", hu_str_of(strcmp(hu_build_commit, HU_BUILD_NO_COMMIT) ? hu_build_commit : ""));
+    hu_json_str(&j, "compiler", hu_str_of(hu_build_compiler));
+    hu_json_str(&j, "options", hu_str_of(hu_build_options));
     hu_json_str(&j, "c_library", hu_str_of(c_library(text, sizeof text)));
-    hu_json_str(&j, "machine", HU_STR(HU_BUILD_MACHINE));
+    hu_json_str(&j, "machine", hu_str_of(hu_build_machine));
     hu_json_str(&j, "scans_with", hu_str_of(hu_cpu_name(hu_cpu_chosen())));
     hu_json_str(&j, "best", hu_str_of(hu_cpu_name(hu_cpu_best())));
     hu_json_int(&j, "session_format", HU_FORMAT_VERSION);
