@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
         (self.folder / "runtime").chmod(0o700)
 
     def holdup(self, *words: object, **more: str) -> subprocess.CompletedProcess:
-        return subprocess.run([EXE, *map(str, words)], capture_output=True, text=True, cwd=self.folder, env=environment(XDG_RUNTIME_DIR=str(self.folder / "runtime"), **more),
+        return subprocess.run([EXE, *map(str, words)], capture_output=True, text=True, cwd=self.folder, env=environment(**{"XDG_RUNTIME_DIR": str(self.folder / "runtime"), **more}),
                               timeout=60, check=False)
 
     def one_sentence(self, said: str, *parts: str) -> None:
@@ -112,6 +112,22 @@ class Armed(Case):
         os.utime(ended, (time.time() - 90000,) * 2)
         self.holdup("status")
         self.assertFalse(ended.exists(), "not for more than a day")
+
+
+class Many(Case):
+    def test_runs_that_ended_hide_none_that_is_there(self) -> None:
+        """More of them in a day than a list holds.  A file system in memory lists the newest first."""
+        place = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.addCleanup(shutil.rmtree, place)
+        (place / "holdup").mkdir(mode=0o700)
+        (place / "holdup/alive").symlink_to(make_session(self.folder / "session"))
+        page = bytes((self.folder / "session/control").read_bytes())
+        page = page[:24] + (5).to_bytes(4, "little") + page[28:]      # written
+        for i in range(4200):
+            (place / f"holdup/ended-{i}").write_bytes(page)
+        listed = json.loads(self.holdup("status", "--json", "--all", XDG_RUNTIME_DIR=str(place)).stdout)
+        self.assertEqual(sum(s["state"] == "written" for s in listed), 4096)
+        self.assertEqual([s["name"] for s in listed if s["session"]], ["alive"])
 
 
 @unittest.skipUnless(LIBRARY.exists(), "the recorder's library was not built")

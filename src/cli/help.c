@@ -145,7 +145,8 @@ static void write_all(hu_out *out)
     hu_out_printf(out,
                   "holdup %s - what is holding up your GPU job?\n\n"
                   "usage  holdup COMMAND [options] ...\n"
-                  "       holdup help COMMAND, or holdup COMMAND --help\n\n",
+                  "       holdup help COMMAND, or holdup COMMAND --help\n"
+                  "       holdup --version [--json]\n\n",
                   HU_VERSION);
     for (hu_command_group g = 0; g < HU_GROUP_COUNT; g++) {
         hu_out_printf(out, "%s\n", hu_help_group(g));

@@ -199,6 +199,7 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
     const int      folder = open_folder(false, path, err);
     DIR           *d = folder >= 0 ? fdopendir(folder) : NULL;
     struct dirent *e;
+    size_t         n_ended = 0;
 
     *out = NULL;
     *n = 0;
@@ -209,7 +210,7 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
             close(folder);
         return is_none ? 0 : err ? err->code : HU_EIO;
     }
-    while ((e = readdir(d)) && list.n < MOST_ENTRIES) {
+    while ((e = readdir(d)) && list.n - n_ended < MOST_ENTRIES) { /* however many have ended: they hide none that runs */
         if (e->d_name[0] == '.' || strlen(e->d_name) >= HU_REGISTRY_NAME_BYTES)
             continue;
         if (!hu_vec_reserve(arena, &list, 1)) {
@@ -218,7 +219,10 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
         }
         switch (look(folder, e->d_name, &list.at[list.n])) {
         case HERE:
-            list.n++;
+            if (list.at[list.n].path[0] || n_ended < MOST_ENTRIES) {
+                n_ended += !list.at[list.n].path[0];
+                list.n++;
+            }
             break;
         case GONE: /* or old */
             unlinkat(folder, e->d_name, 0);
