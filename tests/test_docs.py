@@ -7,6 +7,7 @@ import re
 import unittest
 
 from tests.program import ROOT, run
+from tests.recorder import once as load_tests
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

@@ -12,6 +12,7 @@ import unittest
 from typing import Any
 
 from tests.program import EXE, ROOT, VERSION, python_with, run, skip_loudly
+from tests.recorder import once as load_tests
 
 PACKAGING = ROOT / "packaging"
 SPACK, EASYBUILD = PACKAGING / "spack/package.py", next((PACKAGING / "easybuild").glob("*.eb"))
