@@ -141,7 +141,8 @@ install: build
 uninstall:
 	@test -n '$(PREFIX)' || { echo 'uninstall: PREFIX is empty' >&2; exit 2; }
 	rm -f '$(DESTDIR)$(PREFIX)/bin/holdup' '$(DESTDIR)$(PREFIX)/include/holdup_annotate.h'
-	rm -rf '$(DESTDIR)$(PREFIX)/lib/holdup' '$(DESTDIR)$(PREFIX)/share/holdup'
+	rm -rf '$(DESTDIR)$(PREFIX)/lib/holdup' '$(DESTDIR)$(PREFIX)/share/holdup' '$(DESTDIR)$(PREFIX)/share/doc/holdup'
+	rm -f '$(DESTDIR)$(PREFIX)/share/pkgconfig/holdup.pc'
 	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup-*.1
 	rm -f '$(DESTDIR)$(PREFIX)'/lib/systemd/system/holdup-monitor.service '$(DESTDIR)$(PREFIX)'/lib/systemd/system/holdup-monitor.socket
 	rm -f '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdup' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_holdup' \

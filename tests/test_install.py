@@ -46,7 +46,8 @@ class Installed(unittest.TestCase):
         for file in ("bin/holdup", "lib/holdup/libholdup-inject.so", "lib/holdup/python/holdup/__init__.py", "include/holdup_annotate.h", "share/holdup/report.schema.json",
                      "share/man/man1/holdup.1", "share/man/man1/holdup-report.1", "share/man/man1/holdup-print-env.1", "share/bash-completion/completions/holdup",
                      "share/zsh/site-functions/_holdup", "share/fish/vendor_completions.d/holdup.fish", "share/holdup/prometheus/holdup.rules.yml", "share/holdup/grafana/holdup-fleet.json",
-                     "share/holdup/kubernetes/daemonset.yaml", "lib/systemd/system/holdup-monitor.service"):
+                     "share/holdup/kubernetes/daemonset.yaml", "lib/systemd/system/holdup-monitor.service", "share/pkgconfig/holdup.pc",
+                     f"share/holdup/modulefiles/holdup/{VERSION}", f"share/holdup/modulefiles/holdup/{VERSION}.lua", "share/doc/holdup/README.md", "share/doc/holdup/docs/formats/chrome.md"):
             self.assertIn("usr/local/" + file, ours)
         self.assertEqual(set(re.findall(r"^/.*", self.said, re.M)), {str(self.folder / "make" / p) for p in ours})
 
@@ -69,10 +70,53 @@ class Installed(unittest.TestCase):
     def test_it_works_where_it_is_moved_to(self) -> None:
         moved = self.folder / "moved"
         shutil.copytree(self.place, moved)
-        self.assertEqual(do(moved / "bin/holdup", "--version"), f"holdup {VERSION}\n")
+        self.assertEqual(do(moved / "bin/holdup", "--version").splitlines()[0], f"holdup {VERSION}")
         link = self.folder / "holdup"
         link.symlink_to(moved / "bin/holdup")
         self.assertIn(f"{moved}/lib/holdup/libholdup-inject.so", do(link, "run", "--print-command", "--", "true", env=self.environment()))
+
+    def test_help_names_the_pages_that_were_installed(self) -> None:
+        [index] = re.findall(r"^pages\n  (/.*)$", do(self.place / "bin/holdup", "help"), re.M)
+        self.assertEqual(index, str(self.place / "share/doc/holdup/docs/index.md"))
+        self.assertEqual(pathlib.Path(index).read_bytes(), (ROOT / "docs/index.md").read_bytes())
+        public = {p for p in content(self.place / "share/doc/holdup")}
+        self.assertEqual(public, {str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*") if p.is_file()} | {"README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"})
+
+    def test_a_program_finds_the_header_by_pkg_config(self) -> None:
+        if not shutil.which("pkg-config"):
+            skip_loudly("pkg-config is not installed: holdup.pc was not tried")
+            return
+        env = {**os.environ, "PKG_CONFIG_PATH": str(self.place / "share/pkgconfig")}
+        self.assertEqual(do("pkg-config", "--modversion", "holdup", env=env), VERSION + "\n")
+        do("pkg-config", "--validate", "holdup", env=env)
+        source = self.folder / "marked.c"
+        source.write_text('#include <holdup_annotate.h>\nint main(void) { holdup_range_push("one"); holdup_range_pop(); return 0; }\n')
+        do("sh", "-c", 'cc $(pkg-config --cflags holdup) -o "$1" "$2" $(pkg-config --libs holdup)', "sh", self.folder / "marked", source, env=env)
+        trace = self.folder / "marked.pftrace"
+        do(self.place / "bin/holdup", "run", "-q", "-o", trace, self.folder / "marked", env=self.environment(), cwd=self.folder)
+        self.assertIn("one", do(self.place / "bin/holdup", "query", trace, "select name from slice", "--csv"))
+
+    def loaded(self, said: str, unset: str) -> None:
+        """What a module tool would have a shell do, done by one."""
+        out = do("bash", "-c", said + '\ncommand -v holdup; echo "$CPATH"; echo "$PKG_CONFIG_PATH"', env={"PATH": os.environ["PATH"]})
+        self.assertEqual(out.splitlines()[-3:], [str(self.place / "bin/holdup"), str(self.place / "include"), str(self.place / "share/pkgconfig")], unset)
+
+    def test_the_module_loads_in_environment_modules(self) -> None:
+        tool = next((p for p in ("/usr/lib/x86_64-linux-gnu/modulecmd.tcl", "/usr/lib/aarch64-linux-gnu/modulecmd.tcl") if os.path.exists(p)), shutil.which("modulecmd.tcl"))
+        if not tool:
+            skip_loudly("Environment Modules is not installed: its module file was not tried")
+            return
+        env = {"PATH": os.environ["PATH"], "MODULEPATH": str(self.place / "share/holdup/modulefiles")}
+        self.loaded(do("tclsh", tool, "sh", "load", f"holdup/{VERSION}", env=env), "modulecmd.tcl")
+        self.assertIn(f"holdup {VERSION}: what is holding up", do("tclsh", tool, "sh", "help", f"holdup/{VERSION}", env=env))
+
+    def test_the_module_loads_in_lmod(self) -> None:
+        tool = next((p for p in ("/usr/share/lmod/lmod/libexec/lmod", os.environ.get("LMOD_CMD", "")) if p and os.path.exists(p)), None)
+        if not tool:
+            skip_loudly("Lmod is not installed: its module file was not tried")
+            return
+        env = {"PATH": os.environ["PATH"], "MODULEPATH": str(self.place / "share/holdup/modulefiles")}
+        self.loaded(do(tool, "bash", "load", f"holdup/{VERSION}", env=env), "lmod")
 
     def test_processes_of_mpi_find_their_module(self) -> None:
         if not shutil.which("mpirun") or not (self.place / "lib/holdup/libholdup-mpi.so").exists():
@@ -103,12 +147,13 @@ class OneVersion(unittest.TestCase):
     """meson.build's; other tools demand copies."""
 
     def test_copies_are_equal(self) -> None:
-        self.assertEqual(do(EXE, "--version"), f"holdup {VERSION}\n")
+        self.assertEqual(do(EXE, "--version").splitlines()[0], f"holdup {VERSION}")
         self.assertIn(f'__version__ = "{VERSION}"', (ROOT / "python/holdup/__init__.py").read_text())
         self.assertIn(f"\n## {VERSION}\n", (ROOT / "CHANGELOG.md").read_text())
 
     def test_nobody_else_has_one(self) -> None:
-        allowed = {"meson.build", "python/holdup/__init__.py", "CHANGELOG.md", "docs/performance.md"}      # the last: what was measured
+        allowed = {"meson.build", "python/holdup/__init__.py", "CHANGELOG.md", "docs/performance.md",      # the last: what was measured
+                   "packaging/spack/package.py", "docs/install.md"}      # held together by tests/test_recipes.py
         files = do("git", "ls-files", "*.py", "*.c", "*.h", "*.md", "*.toml", "*.build", "*.js", "*.json", "scripts", "Makefile").split()
         number = re.compile(r"(?<![\d.])" + re.escape(VERSION) + r"(?![\d.])")
         found = {f for f in files if not f.startswith("tests/page/") and (ROOT / f).is_file() and number.search((ROOT / f).read_text(errors="replace"))}

@@ -27,6 +27,29 @@ typedef struct {
  */
 int hu_late_open(hu_late *library, hu_error *err);
 
+/* How a library says which version it is. */
+typedef enum {
+    HU_LATE_SILENT,
+    HU_LATE_TEXT /* text(void) */,
+    HU_LATE_ASKED /* text(NULL) */,
+    HU_LATE_STRUCT /* nghttp2's */
+} hu_late_how;
+
+typedef struct {
+    hu_late    *library;
+    hu_late_how how;
+    const char *function;
+} hu_late_version;
+
+/* All of them, in the order of `holdup --version`; ends with a NULL library. */
+extern const hu_late_version hu_late_all[];
+
+enum { HU_LATE_VERSION_BYTES = 64 };
+
+/* Opens it, and asks; "" where it does not say.  `path`: the file that was loaded, for as long as the process lives; NULL: not
+ * known.  HU_EIO where there is no such library. */
+int hu_late_ask(const hu_late_version *row, char version[HU_LATE_VERSION_BYTES], const char **path, hu_error *err);
+
 #define HU_LATE_POINTER(name) __typeof__(&name) name;
 #define HU_LATE_NAME(name)    #name,
 

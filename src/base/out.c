@@ -166,6 +166,23 @@ static bool follow(char path[PATH_BYTES])
     return false;
 }
 
+/*
+ * A link that another user laid in a folder where everybody may write, such as /tmp: it would choose a file of ours that is
+ * overwritten.  The kernel does not follow one where fs.protected_symlinks is set; by realpath we would go round that.
+ */
+static bool is_trap(const char *path)
+{
+    const mode_t open_to_all = S_ISVTX | S_IWOTH;
+    const char  *slash = strrchr(path, '/');
+    char         text[PATH_BYTES];
+    struct stat  link, folder;
+
+    if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+        return false;
+    snprintf(text, sizeof text, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    return stat(text, &folder) == 0 && (folder.st_mode & open_to_all) == open_to_all && folder.st_uid != link.st_uid;
+}
+
 hu_out *hu_out_open_file(const char *path, hu_error *err)
 {
     hu_out *out = hu_out_open_fd(-1);
@@ -176,6 +193,12 @@ hu_out *hu_out_open_file(const char *path, hu_error *err)
     }
     if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path) {
         hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "the path is longer than %d bytes; choose a shorter one", PATH_BYTES);
+        free(out);
+        return NULL;
+    }
+    if (is_trap(out->path)) {
+        hu_fail(err, HU_EIO, path, HU_NO_OFFSET,
+                "is a link of another user, in a folder that everybody may write to; choose another name or folder");
         free(out);
         return NULL;
     }

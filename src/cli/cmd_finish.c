@@ -33,7 +33,7 @@ static bool read_control(const char *session, hu_control *out)
 {
     char          path[PATH_MAX];
     const int     fd = snprintf(path, sizeof path, "%s/control", session) < (int)sizeof path
-                           ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                           ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
                            : -1;
     const ssize_t n = fd < 0 ? -1 : pread(fd, out, sizeof *out, 0);
 
@@ -55,6 +55,28 @@ static bool is_holdup(uint32_t pid)
     n = read(fd, name, sizeof name - 1);
     close(fd);
     return n > 0 && strncmp(name, "holdup", 6) == 0 && pid != (uint32_t)getpid();
+}
+
+/* What another version wrote is not guessed at; no page, or a damaged one: there may be rings all the same. */
+static int check_version(const char *session, hu_error *err)
+{
+    hu_control control = {0};
+
+    if (!read_control(session, &control) || control.version == HU_FORMAT_VERSION)
+        return 0;
+    return hu_session_judge(&control, session, err);
+}
+
+/* Another user's session would choose which file is written with our rights, and where. */
+static int check_owner(const options *o, const char *session, hu_error *err)
+{
+    struct stat st;
+
+    if (o->shared.output || stat(session, &st) < 0 || st.st_uid == geteuid())
+        return 0;
+    return hu_fail(err, HU_EUSAGE, session, HU_NO_OFFSET,
+                   "belongs to user %u, whose word on where to write is not taken; choose the file with -o",
+                   (unsigned)st.st_uid);
 }
 
 /* Its heart beats some fifty times a second, also where it has a process number of another container. */
@@ -158,6 +180,8 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
 
     if (!facts)
         return hu_fail_memory(err);
+    if (check_version(session, err) < 0 || check_owner(o, session, err) < 0)
+        return err->code;
     if (is_recording(session, &control) && !o->force)
         return hu_fail(err, HU_EUSAGE, session, HU_NO_OFFSET,
                        "is being recorded by process %u, which will finish it; end that process first, or pass --force",

@@ -34,6 +34,8 @@ static const char *state_name(const hu_registry_entry *e)
 {
     static const char *const names[] = {"new", "armed", "recording", "paused", "writing", "written", "failed"};
 
+    if (e->is_foreign)
+        return "foreign";
     if (e->control.state < HU_SESSION_WRITTEN && !e->is_alive)
         return "failed";
     return e->control.state < HU_COUNT(names) ? names[e->control.state] : "?";
@@ -41,6 +43,8 @@ static const char *state_name(const hu_registry_entry *e)
 
 static const char *failure(const hu_registry_entry *e)
 {
+    if (e->is_foreign)
+        return "made by another version of holdup, which alone can start, stop and finish it";
     if (e->control.state < HU_SESSION_WRITTEN && !e->is_alive)
         return "its supervisor was killed; holdup finish writes what there is";
     return e->control.state == HU_SESSION_FAILED ? e->control.failure : "";
@@ -51,14 +55,34 @@ static int none_running(hu_error *err)
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "you have no active run on this machine; `holdup run` starts one");
 }
 
+/* What is meant is a run of another version: its own holdup must be asked. */
+static int fail_foreign(const hu_registry_entry *e, hu_error *err)
+{
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "run \"%s\" is one of holdup %s (format %u), and this is holdup " HU_VERSION
+                   " (format %d): use holdup %s for it",
+                   e->name, e->control.made_by, e->control.version, HU_FORMAT_VERSION, e->control.made_by);
+}
+
 /* Those that are meant: the named one, all, or the only one.  Moved to the front; returns how many. */
 static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error *err)
 {
-    int kept = 0;
+    const hu_registry_entry *foreign = NULL;
+    hu_registry_entry        last;
+    int                      kept = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (list[i].is_alive && list[i].path[0] && (!o->session || strcmp(o->session, list[i].name) == 0))
+    for (size_t i = 0; i < n; i++) {
+        if (o->session && strcmp(o->session, list[i].name) != 0)
+            continue;
+        if (list[i].is_foreign) {
+            last = list[i];
+            foreign = &last;
+        } else if (list[i].is_alive && list[i].path[0]) {
             list[kept++] = list[i];
+        }
+    }
+    if (kept == 0 && foreign)
+        return fail_foreign(foreign, err);
     if (kept == 0 && o->session)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no active run \"%.64s\"; `holdup status` lists the runs",
                        o->session);
@@ -127,7 +151,9 @@ static void text_row(hu_out *out, const hu_registry_entry *e, const hu_tally *t)
     hu_units_count(records, (int64_t)t->records);
     hu_units_bytes(bytes, (double)t->bytes);
     hu_out_printf(out, "%-24s %-10s", e->name, state_name(e));
-    if (e->path[0])
+    if (e->is_foreign)
+        hu_out_printf(out, " holdup %s, format %u", e->control.made_by, e->control.version);
+    else if (e->path[0])
         hu_out_printf(out, " %u processes, %s records, %s, %" PRIu64 " lost", t->processes, records, bytes, t->lost_in_all);
     if (failure(e)[0]) {
         hu_out_text(out, "  ");
@@ -149,6 +175,7 @@ static void json_row(hu_json_out *j, const hu_registry_entry *e, const hu_tally 
     hu_json_str(j, "state", hu_str_of(state_name(e)));
     hu_json_str(j, "failure", hu_str_of(failure(e)));
     hu_json_str(j, "session", hu_str_of(e->path));
+    hu_json_str(j, "made_by", hu_str_of(e->control.made_by));
     hu_json_str(j, "output", hu_str_of(e->control.output));
     hu_json_int(j, "supervisor", e->control.supervisor);
     hu_json_int(j, "processes", t->processes);
@@ -195,7 +222,7 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
             n_old++;
             continue;
         }
-        if (list[i].path[0])
+        if (list[i].path[0] && !list[i].is_foreign)
             hu_tally_session(list[i].path, &t);
         if (o->shared.json)
             json_row(&j, &list[i], &t);

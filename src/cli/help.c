@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * help.c - help is drawn from the tables that are parsed, so it cannot be wrong about them. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "cli/help.h"
+#include "cli/library.h"
 #include "cli/terminal.h"
 
 enum { LABEL = 24, MOST_WIDTH = 110 };
@@ -124,12 +126,27 @@ static void lines(hu_out *out, const char *heading, const hu_help_line *line, in
     hu_out_printf(out, "\n");
 }
 
+/* All pages, where they were installed with the program. */
+static void pages(hu_out *out)
+{
+    char path[PATH_MAX];
+
+    hu_out_text(out, "pages\n  ");
+    if (!hu_library_docs(path, sizeof path)) {
+        hu_out_text(out, "docs/index.md of the source, share/doc/holdup/docs where it is installed\n\n");
+        return;
+    }
+    hu_units_clip(out, hu_str_of(path), sizeof path);
+    hu_out_text(out, "\n\n");
+}
+
 static void write_all(hu_out *out)
 {
     hu_out_printf(out,
                   "holdup %s - what is holding up your GPU job?\n\n"
                   "usage  holdup COMMAND [options] ...\n"
-                  "       holdup help COMMAND, or holdup COMMAND --help\n\n",
+                  "       holdup help COMMAND, or holdup COMMAND --help\n"
+                  "       holdup --version [--json]\n\n",
                   HU_VERSION);
     for (hu_command_group g = 0; g < HU_GROUP_COUNT; g++) {
         hu_out_printf(out, "%s\n", hu_help_group(g));
@@ -140,6 +157,7 @@ static void write_all(hu_out *out)
     }
     lines(out, "first steps", hu_help_first_steps, 36);
     lines(out, "environment", hu_help_environment, 18);
+    pages(out);
     hu_out_printf(out, "exit status\n");
 #define E(name, status, label, text) hu_out_printf(out, "  %-10s %s\n", label, text);
     HU_EXIT_STATUSES(E)

@@ -72,3 +72,10 @@ bool hu_library_python(char *out, size_t room)
     out[strlen(out) - (sizeof file - 1)] = '\0';
     return true;
 }
+
+bool hu_library_docs(char *out, size_t room)
+{
+    static const char *const places[] = {"%/../docs/", "%/../share/doc/holdup/docs/"};
+
+    return first_of(places, HU_COUNT(places), "index.md", out, room);
+}

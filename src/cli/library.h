@@ -15,4 +15,7 @@ bool hu_library_mpi(const char *file, char *out, size_t room);
 /* The folder that holds the Python package holdup, for PYTHONPATH.  False: nowhere. */
 bool hu_library_python(char *out, size_t room);
 
+/* docs/index.md, which leads to all pages.  False: nowhere. */
+bool hu_library_docs(char *out, size_t room);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - finds the command's row and runs it. */
-#include <stdio.h>
-
+#include "cli/about.h"
 #include "cli/help.h"
 
 static bool asks_for_help(const hu_command *c, int argc, char **argv)
@@ -21,10 +20,8 @@ int main(int argc, char **argv)
         hu_help_print(NULL);
         return HU_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("holdup %s\n", HU_VERSION);
-        return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return hu_about_print(argc - 2, argv + 2);
     c = hu_command_find(strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1]);
     if (!c)
         return hu_command_fail_unknown(argv[1]);

@@ -161,7 +161,7 @@ static void page_of_program(hu_out *out)
 {
     head(out, "holdup", "what is holding up your GPU job?");
     section(out, "SYNOPSIS");
-    hu_out_text(out, ".B holdup\n\\fICOMMAND\\fR [options] \\&...\n");
+    hu_out_text(out, ".B holdup\n\\fICOMMAND\\fR [options] \\&...\n.br\n.B holdup \\-\\-version\n[\\-\\-json]\n");
     section(out, "DESCRIPTION");
     flowing(out,
             "Explains where the time of a GPU job goes, why, and what each fix would save: from traces that other tools\n"

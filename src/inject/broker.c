@@ -60,7 +60,7 @@ int hu_broker_open(const char *session, int what, char *name)
         char           bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control = {0};
-    hu_broker_packet p = {.what = (uint32_t)what};
+    hu_broker_packet p = {.version = HU_BROKER_VERSION, .what = (uint32_t)what};
     struct iovec     part = {&p, sizeof p};
     struct msghdr    message = {
            .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
@@ -73,7 +73,7 @@ int hu_broker_open(const char *session, int what, char *name)
         memcpy(p.name, name, sizeof p.name);
     if (HU_SYS(SYS_sendto, connection, &p, sizeof p, MSG_NOSIGNAL, NULL, 0) == (long)sizeof p &&
         HU_SYS(SYS_recvmsg, connection, &message, MSG_CMSG_CLOEXEC) == (long)sizeof p)
-        fd = p.rc < 0 ? p.rc : descriptor_of(&message);
+        fd = p.version != HU_BROKER_VERSION ? -EPROTONOSUPPORT : p.rc < 0 ? p.rc : descriptor_of(&message);
     hu_sys_close(connection);
     p.name[sizeof p.name - 1] = '\0';
     if (name && fd >= 0)

@@ -24,7 +24,7 @@ void hu_note(const char *format, ...)
     n = (int)hu_redact_text((hu_str){text, strlen(text)}, line, sizeof line - 1);
     line[n++] = '\n';
     snprintf(path, sizeof path, "%s/notes", hu_the_process.session);
-    fd = hu_sys_open(path, O_WRONLY | O_APPEND | O_CREAT);
+    fd = hu_sys_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
     if (fd < 0)
         return;
     (void)hu_sys_write(fd, line, (size_t)n); /* one write: lines of several processes stay whole */

@@ -64,6 +64,16 @@ static hu_clock_snapshot snapshot(void)
     return s;
 }
 
+/* In the session's notes, which are lines of text in every version. */
+static void say_other_version(const char *session, uint32_t version)
+{
+    snprintf(hu_the_process.session, sizeof hu_the_process.session, "%s", session);
+    hu_note("not recorded are programs that load libholdup-inject.so of holdup " HU_VERSION
+            " (format %d): this run is of another holdup (format %u)",
+            HU_FORMAT_VERSION, version);
+    hu_the_process.session[0] = '\0';
+}
+
 bool hu_process_join(void)
 {
     const char *session = getenv("HOLDUP_SESSION");
@@ -74,7 +84,7 @@ bool hu_process_join(void)
     if (!session || session[0] != '/' || strlen(session) >= HU_SESSION_PATH_MAX)
         return false;
     snprintf(path, sizeof path, "%s/control", session);
-    fd = hu_sys_open(path, O_RDWR);
+    fd = hu_sys_open(path, O_RDWR | O_NOFOLLOW);
     if (fd < 0) {
         fd = hu_broker_open(session, HU_BROKER_CONTROL, NULL);
         hu_the_process.is_guest = true;
@@ -86,6 +96,8 @@ bool hu_process_join(void)
     if (!control)
         return false;
     if (control->magic != HU_CONTROL_MAGIC || control->version != HU_FORMAT_VERSION) {
+        if (control->magic == HU_CONTROL_MAGIC)
+            say_other_version(session, control->version);
         hu_sys_unmap(control, PAGE);
         return false;
     }

@@ -252,7 +252,9 @@ typedef enum {
 
 typedef enum { HU_MODE_STREAM, HU_MODE_FLIGHT } hu_mode;
 
-/* The file `control`: written by the supervisor and by `holdup start|stop`, read by all programs of the session. */
+/* The file `control`: written by the supervisor and by `holdup start|stop`, read by all programs of the session.  Members are
+ * only appended, whatever the version: magic, version and made_by stay where they are, so that another holdup can say whose
+ * session it is. */
 typedef struct {
     uint64_t magic;
     uint32_t version, bytes; /* bytes: sizeof hu_control */
@@ -285,6 +287,7 @@ typedef struct {
     uint32_t torch;               /* HU_TORCH_WANTS_SHAPES and so on */
     uint32_t live;                /* HU_DOOR_LIVE as soon as a monitor's socket was seen; it stays */
     uint64_t live_sent, live_failed; /* datagrams for monitors; those that found no room, or nobody */
+    char     made_by[24];            /* the holdup that made the session, such as "1.2.3"; "": 0.1 */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

@@ -106,14 +106,21 @@ static void serve(hu_broker *b, int connection)
     const struct timeval patience = {.tv_usec = PATIENCE_US};
     struct ucred         peer;
     socklen_t            n = sizeof peer;
-    hu_broker_packet     p;
+    hu_broker_packet     p = {0};
+    ssize_t              got;
     int                  fd;
 
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.pid <= 0 || !is_of_command(b, peer.pid))
         return;
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (recv(connection, &p, sizeof p, 0) != (ssize_t)sizeof p)
+    got = recv(connection, &p, sizeof p, MSG_TRUNC);
+    if (got >= (ssize_t)sizeof p.version && p.version != HU_BROKER_VERSION) {
+        p = (hu_broker_packet){.version = HU_BROKER_VERSION, .rc = -EPROTONOSUPPORT};
+        answer(connection, &p, -1);
+        return;
+    }
+    if (got != (ssize_t)sizeof p)
         return;
     p.name[sizeof p.name - 1] = '\0';
     fd = open_wanted(b, peer.pid, &p);

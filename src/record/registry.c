@@ -69,8 +69,32 @@ static void end_texts(hu_control *c)
     c->output[sizeof c->output - 1] = c->failure[sizeof c->failure - 1] = '\0';
 }
 
+typedef enum { GONE, HERE, OTHERS /* what another version keeps: nothing is known of it, and it stays */ } look_result;
+
+/* What a page of another version says of itself, in the members that never move. */
+static look_result look_foreign(const char *target, hu_registry_entry *out)
+{
+    char       path[HU_SESSION_PATH_MAX + 16];
+    const int  fd = snprintf(path, sizeof path, "%s/control", target) < (int)sizeof path
+                        ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                        : -1;
+    hu_control page = {0};
+    ssize_t    n = fd < 0 ? -1 : read(fd, &page, sizeof page);
+
+    if (fd >= 0)
+        close(fd);
+    if (n < (ssize_t)offsetof(hu_control, mask) || page.magic != HU_CONTROL_MAGIC || page.version == HU_FORMAT_VERSION)
+        return GONE;
+    out->control.magic = page.magic;
+    out->control.version = page.version;
+    hu_session_maker(&page, out->control.made_by);
+    snprintf(out->path, sizeof out->path, "%s", target);
+    out->is_foreign = true;
+    return HERE;
+}
+
 /* A link is followed to the control page of the session; a file is such a page. */
-static bool look(int folder, const char *name, hu_registry_entry *out)
+static look_result look(int folder, const char *name, hu_registry_entry *out)
 {
     char        target[HU_SESSION_PATH_MAX];
     ssize_t     n = readlinkat(folder, name, target, sizeof target - 1);
@@ -83,23 +107,27 @@ static bool look(int folder, const char *name, hu_registry_entry *out)
     if (n > 0) {
         target[n] = '\0';
         if (hu_session_open(target, &session, NULL) < 0)
-            return false;
+            return look_foreign(target, out);
         out->control = *session.control;
         end_texts(&out->control);
         hu_session_close(&session);
         memcpy(out->path, target, (size_t)n + 1);
         out->is_alive = is_alive(&out->control);
-        return true;
+        return HERE;
     }
     fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return GONE;
     n = read(fd, &out->control, sizeof out->control);
     if (fstat(fd, &st) < 0 || time(NULL) - st.st_mtime > KEPT_S)
         n = 0;
     close(fd);
     end_texts(&out->control);
-    return n == (ssize_t)sizeof out->control && out->control.magic == HU_CONTROL_MAGIC;
+    if (n < (ssize_t)offsetof(hu_control, mask) || out->control.magic != HU_CONTROL_MAGIC)
+        return GONE;
+    if (out->control.version != HU_FORMAT_VERSION)
+        return OTHERS;
+    return n >= (ssize_t)offsetof(hu_control, made_by) ? HERE : GONE; /* 0.1 kept no more */
 }
 
 int hu_registry_add(const char *name, const char *session, hu_error *err)
@@ -111,7 +139,10 @@ int hu_registry_add(const char *name, const char *session, hu_error *err)
 
     if (folder < 0)
         return err ? err->code : HU_EIO;
-    if (look(folder, name, &there) && there.is_alive)
+    if (look(folder, name, &there) == HERE && there.is_foreign)
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "session \"%s\" is one of holdup %s; choose another name", name,
+                     there.control.made_by);
+    else if (there.is_alive)
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "session \"%s\" is already running; choose another name", name);
     else
         unlinkat(folder, name, 0);
@@ -168,6 +199,7 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
     const int      folder = open_folder(false, path, err);
     DIR           *d = folder >= 0 ? fdopendir(folder) : NULL;
     struct dirent *e;
+    size_t         n_ended = 0;
 
     *out = NULL;
     *n = 0;
@@ -178,17 +210,26 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
             close(folder);
         return is_none ? 0 : err ? err->code : HU_EIO;
     }
-    while ((e = readdir(d)) && list.n < MOST_ENTRIES) {
+    while ((e = readdir(d)) && list.n - n_ended < MOST_ENTRIES) { /* however many have ended: they hide none that runs */
         if (e->d_name[0] == '.' || strlen(e->d_name) >= HU_REGISTRY_NAME_BYTES)
             continue;
         if (!hu_vec_reserve(arena, &list, 1)) {
             closedir(d);
             return hu_fail_memory(err);
         }
-        if (look(folder, e->d_name, &list.at[list.n]))
-            list.n++;
-        else
-            unlinkat(folder, e->d_name, 0); /* of a session that is gone, or old */
+        switch (look(folder, e->d_name, &list.at[list.n])) {
+        case HERE:
+            if (list.at[list.n].path[0] || n_ended < MOST_ENTRIES) {
+                n_ended += !list.at[list.n].path[0];
+                list.n++;
+            }
+            break;
+        case GONE: /* or old */
+            unlinkat(folder, e->d_name, 0);
+            break;
+        case OTHERS:
+            break;
+        }
     }
     closedir(d);
     if (list.n)

@@ -16,6 +16,7 @@ typedef struct {
     char       path[HU_SESSION_PATH_MAX]; /* of its directory; "": it has ended and the directory is gone */
     hu_control control;                   /* as it was when it was looked at */
     bool       is_alive;                  /* its supervisor, or a program of a session without one, runs */
+    bool       is_foreign;                /* of another version: of the control page only who made it can be read */
 } hu_registry_entry;
 
 /* HU_EUSAGE when a session of that name runs already; HU_EIO when there is no place for a registry. */

@@ -20,6 +20,8 @@
 
 #include "base/str.h"
 
+_Static_assert(sizeof HU_VERSION <= sizeof((hu_control *)0)->made_by, "the version fits into a control page");
+
 enum { CONTROL_BYTES = 4096, LEAST_FREE_BYTES = 16 << 20, TEMPLATE_BYTES = 16, DEEPEST = 2 };
 
 /* Magic numbers of statfs(2) of file systems that are somewhere else. */
@@ -136,6 +138,7 @@ void hu_session_publish(hu_session *session)
 {
     session->control->version = HU_FORMAT_VERSION;
     session->control->bytes = sizeof *session->control;
+    memcpy(session->control->made_by, HU_VERSION, sizeof HU_VERSION);
     __atomic_store_n(&session->control->magic, HU_CONTROL_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -152,11 +155,35 @@ void hu_session_record(hu_control *control, bool is_recording)
         control->state = control->state == HU_SESSION_RECORDING ? HU_SESSION_PAUSED : HU_SESSION_ARMED;
 }
 
+void hu_session_maker(const hu_control *control, char out[sizeof((hu_control *)0)->made_by])
+{
+    size_t n = 0;
+
+    for (; n < sizeof control->made_by - 1 && control->made_by[n] > ' ' && control->made_by[n] < 0x7f; n++)
+        out[n] = control->made_by[n];
+    memcpy(out + n, n ? "" : "0.1", n ? 1 : sizeof "0.1");
+}
+
+int hu_session_judge(const hu_control *control, const char *path, hu_error *err)
+{
+    char maker[sizeof control->made_by];
+
+    if (__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != HU_CONTROL_MAGIC)
+        return hu_fail(err, HU_EFORMAT, path, HU_NO_OFFSET, "is not the control page of a session of holdup");
+    if (control->version == HU_FORMAT_VERSION)
+        return 0;
+    hu_session_maker(control, maker);
+    return hu_fail(err, HU_EFORMAT, path, HU_NO_OFFSET,
+                   "is of a session that holdup %s made (format %u), and this is holdup " HU_VERSION
+                   " (format %d): use holdup %s for it",
+                   maker, control->version, HU_FORMAT_VERSION, maker);
+}
+
 int hu_session_open(const char *path, hu_session *out, hu_error *err)
 {
     char        file[HU_SESSION_PATH_MAX + 64];
     struct stat st;
-    int         fd;
+    int         fd, rc;
 
     memset(out, 0, sizeof *out);
     if (strlen(path) >= sizeof out->path)
@@ -171,12 +198,11 @@ int hu_session_open(const char *path, hu_session *out, hu_error *err)
     close(fd);
     if (out->control == MAP_FAILED)
         out->control = NULL;
-    if (!out->control || __atomic_load_n(&out->control->magic, __ATOMIC_ACQUIRE) != HU_CONTROL_MAGIC ||
-        out->control->version != HU_FORMAT_VERSION) {
+    rc = out->control ? hu_session_judge(out->control, file, err)
+                      : hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "is not the control page of a session of holdup");
+    if (rc < 0)
         hu_session_close(out);
-        return hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "is not the control page of a session of this holdup version");
-    }
-    return 0;
+    return rc;
 }
 
 void hu_session_close(hu_session *session)

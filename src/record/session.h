@@ -27,8 +27,14 @@ void hu_session_publish(hu_session *session);
 /* Opens or closes the gate of all its programs; the state follows: RECORDING, else PAUSED (ARMED before the first time). */
 void hu_session_record(hu_control *control, bool is_recording);
 
-/* Maps the control page of a session that runs, or has run.  HU_EIO; HU_EFORMAT when it is none of ours. */
+/* Maps the control page of a session that runs, or has run.  HU_EIO; HU_EFORMAT when it is none of this version. */
 int hu_session_open(const char *path, hu_session *out, hu_error *err);
+
+/* Is it the page of a session of this version?  Else HU_EFORMAT, and in one sentence whose it is. */
+int hu_session_judge(const hu_control *control, const char *path, hu_error *err);
+
+/* "1.2.3" of whoever made it: what another version wrote is cut, and has no signs that steer a terminal. */
+void hu_session_maker(const hu_control *control, char out[sizeof((hu_control *)0)->made_by]);
 
 /* Unmaps; the directory stays. */
 void hu_session_close(hu_session *session);

@@ -22,7 +22,7 @@ static int ask(int what, const char *name, char *given)
         struct cmsghdr align;
     } control = {0};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    hu_broker_packet   p = {.what = (uint32_t)what};
+    hu_broker_packet   p = {.version = HU_BROKER_VERSION, .what = (uint32_t)what};
     struct iovec       part = {&p, sizeof p};
     struct msghdr      m = {
              .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};

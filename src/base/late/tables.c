@@ -32,3 +32,16 @@ HU_LATE_DEFINE(hu_gnutls, HU_GNUTLS_FUNCTIONS, HU_FILE_GNUTLS, "GnuTLS")
 HU_LATE_DEFINE(hu_yaml, HU_YAML_FUNCTIONS, HU_FILE_YAML, "libyaml, which reads --web-config,")
 HU_LATE_DEFINE(hu_ncurses, HU_NCURSES_FUNCTIONS, HU_FILE_NCURSES, "ncurses, which draws screens,")
 HU_LATE_DEFINE(hu_crypt, HU_CRYPT_FUNCTIONS, HU_FILE_CRYPT, "libcrypt, which checks passwords,")
+
+const hu_late_version hu_late_all[] = {
+    {&hu_isal_library, HU_LATE_SILENT, NULL},
+    {&hu_zstd_library, HU_LATE_TEXT, "ZSTD_versionString"},
+    {&hu_sqlite_library, HU_LATE_TEXT, "sqlite3_libversion"},
+    {&hu_microhttpd_library, HU_LATE_TEXT, "MHD_get_version"},
+    {&hu_nghttp2_library, HU_LATE_STRUCT, "nghttp2_version"},
+    {&hu_gnutls_library, HU_LATE_ASKED, "gnutls_check_version"},
+    {&hu_yaml_library, HU_LATE_TEXT, "yaml_get_version_string"},
+    {&hu_crypt_library, HU_LATE_SILENT, NULL},
+    {&hu_ncurses_library, HU_LATE_TEXT, "curses_version"},
+    {NULL, HU_LATE_SILENT, NULL},
+};
