@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of training runs: steps, parts and NCCL's facts are those that an independent reading finds; what a log cannot tell is not said."""
+import gzip
 import json
 import re
 import statistics
@@ -477,6 +478,45 @@ class Timeouts(Case):
         self.assertEqual((told["step"]["count"], told["hang"]["waiting"]), (39, [0]))
         told = self.of(NOISE + "INFO: the watchdog of NCCL work: fine\n" + "".join(f"step {i} time 0.3s\n" for i in range(1, 40)))
         self.assertEqual((told["timeouts"], told["hang"]), ([], None))
+
+
+class Piped(Case):
+    """What holdup reads from a file it reads from standard input."""
+
+    def piped(self, data: str | bytes, *words: object) -> dict[str, Any]:
+        status, out, err = run("report", "-", *words, "--json", stdin=data if isinstance(data, bytes) else data.encode())
+        self.assertEqual(status, 0, err)
+        return json.loads(out)
+
+    def test_a_log(self) -> None:
+        text = "".join(f"step {i} time 0.3s\n" for i in range(1, 40))
+        self.assertEqual(self.piped(text), self.of(text))
+        long = "x" * 200 + "\n"
+        self.assertEqual(self.piped(long * 2000 + text)["step"], self.of(long * 2000 + text)["step"])
+        self.assertEqual(self.piped(gzip.compress(text.encode()))["step"]["count"], 39)
+        self.assertEqual(self.piped("".join(f"it {i} = 3.5 ms\n" for i in range(1, 9)), "--pattern", "it ([0-9]+) = ([0-9.]+)")["step"]["max_ns"], 3_500_000)
+
+    def test_samples_and_dumps(self) -> None:
+        csv = "timestamp, index, name, utilization.gpu [%], power.draw [W]\n" + "".join(f"2025/05/01 12:00:{s:02}.000, 0, NVIDIA A100-SXM4-80GB, 97 %, 300.00 W\n" for s in range(30))
+        path = self.write(csv, "smi.csv")
+        self.assertEqual(json.dumps(self.piped(csv)).replace("standard input", str(path)), json.dumps(self.ask(path)))
+
+    def test_a_trace_is_read_as_ever(self) -> None:
+        events = [{"ph": "X", "cat": "kernel", "name": "k" * 100, "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5, "args": {"device": 0, "stream": 7}} for i in range(3000)]
+        text = json.dumps({"traceEvents": events})
+        path = self.write(text, "t.json")
+        whole, piped = self.ask(path), self.piped(text)
+        self.assertGreater(len(text), 1 << 18)
+        self.assertEqual(piped["ranks"][0]["events"] if "events" in piped["ranks"][0] else piped["ranks"][0]["gpu"], whole["ranks"][0]["events"] if "events" in whole["ranks"][0] else whole["ranks"][0]["gpu"])
+        with open(path, "rb") as f:
+            status, out, err = run("report", "-", "--json", stdin=f.read())
+        self.assertEqual(status, 0, err)
+
+    def test_what_nobody_knows(self) -> None:
+        status, _, err = run("report", "-", stdin=b"hello\nworld\n")
+        self.assertEqual(status, 3)
+        self.assertIn("this is text, not a format that holdup reads", " ".join(err.split()))
+        self.assertEqual(run("report", "-", stdin=b"")[0], 3)
 
 
 class Faces(Case):

@@ -19,6 +19,7 @@
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
 #include "cli/report_sums.h"
+#include "cli/standard_input.h"
 #include "job/sorted.h"
 #include "job/spread.h"
 #include "cli/terminal.h"
@@ -530,7 +531,8 @@ static int report_sorted(const options *o, hu_cli_call *call, const regex_t *pat
     hu_error            err = {0};
     int                 status;
 
-    if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
+    if (hu_standard_input_prepare(&call->inputs, &o->shared.limits, &err) < 0 ||
+        hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
         hu_inputs_sort(&call->inputs, &o->shared.limits, pattern != NULL, call->arena, &sorted, &err) < 0)
         return hu_command_fail(&err);
     sorted.logs = (hu_log_how){pattern, seconds[o->time_unit]};
@@ -582,8 +584,8 @@ const hu_command hu_command_report = {
     .group = HU_GROUP_EXPLAIN,
     .summary = "show where the time of a job goes, why, and what a fix would save",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
-             "input) or `holdup run` (.pftrace).  Prints where the time of a step goes, what holds\n"
+    .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst) or `holdup run` (.pftrace), or\n"
+             "any of what is named below from standard input (-).  Prints where the time of a step goes, what holds\n"
              "it up, what each fix would save, which operators, kernels and copies take the time,\n"
              "and how far the trace can be trusted.  Several files, or a directory, are the ranks\n"
              "of one job; mpirun divides them over processes and machines (docs/many-ranks.md).\n"
@@ -602,6 +604,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
+                "  kubectl logs job | holdup report -\n"
                 "  holdup report smi.csv\n"
                 "  holdup report trace.json.gz profile.ncu-rep memory.pickle slurm.out smi.csv\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
