@@ -223,13 +223,9 @@ class File:
 
 
 def parse(text: bytes) -> Any:
-    """The first document: `info` writes one for each rank of a file. NaN and Infinity become numbers, for the checks to find."""
-    reader, documents, rest = json.JSONDecoder(parse_constant=float), [], text.decode().strip()
-    while rest:
-        document, end = reader.raw_decode(rest)
-        documents.append(document)
-        rest = rest[end:].strip()
-    return documents[0]
+    """`info` writes an array of a file with several ranks: the first. NaN and Infinity become numbers, for the checks to find."""
+    document = json.loads(text, parse_constant=float)
+    return document[0] if isinstance(document, list) else document
 
 
 # what other commands say, beside the report

@@ -251,7 +251,10 @@ class Folder(Case):
         (self.folder / "empty.json").write_bytes(b"")
         self.put("logs/ds_config.json", {"train_batch_size": 8})
         status, out, err = run("info", self.folder, "--json")
-        first = json.JSONDecoder().raw_decode(out.decode())[0]
+        first, *rest = json.loads(out)          # one document
+        self.assertIn(str(self.trace), [one["file"] for one in rest])
+        self.assertIsInstance(json.loads(run("info", self.trace, "--json")[1]), dict)
+        self.assertEqual([one["file"] for one in json.loads(run("info", self.trace, self.folder / "logs/train.log", "--json")[1])], [str(self.trace), str(self.folder / "logs/train.log")])
         found = [p for p in self.folder.rglob("*") if p.is_file()]
         self.assertEqual((first["files"], first["bytes"]), (len(found), sum(p.stat().st_size for p in found)))
         kinds = {k["format"]: (k["files"], k["first_rank"]) for k in first["kinds"]}
