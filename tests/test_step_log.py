@@ -248,6 +248,7 @@ class Steps(Case):
                                (lambda i: clock(i * 10, 0.36) + f"step {10 * i} time 345.1\n", "clock", 345_100_000),
                                (lambda i: clock(i, 0.036) + f"step {i} time 345.1\n", "unknown", None),
                                (lambda i: f"step {i} time 345.1 global batch size 256 samples/sec 740\n", "rate", 345_100_000),
+                               (lambda i: f"I0501 12:00:0{i % 9}.123456 140000 train.py:320] step={i} loss=3.1 steps_per_sec=2.9 step_time=0.3451\n", "rate", 345_100_000),
                                (lambda i: f"step {i} time 345.1{'' if i % 3 else ' ms'}\n", "told", 345_100_000),
                                (lambda i: f"Epoch: [0]  [{i}/1251]  eta: 0:45:12  loss: 6.9  time: 0.5  data: 0.2  max mem: 1234\n", "told", 500_000_000),
                                (lambda i: f"[05/01 10:10:10 d2.utils.events]:  eta: 1:00:00  iter: {i}  time: 0.35  data_time: 0.01\n", "told", 350_000_000)):
@@ -526,6 +527,11 @@ class Faces(Case):
         self.assertEqual(status, 0, err)
         self.assertIn("Cannot tell from a log", " ".join(out.decode().split()))
         self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
+
+    def test_what_begins_with_a_bracket_is_no_json(self) -> None:
+        for line in ("[rank0]: loading", "[batch=1/1000]:", "[2025-05-01 12:00:00,123] [INFO] [timer.py:260:stop] nothing", "[titan] 2025-05-01 12:00:00 - root - INFO - step: 1 loss: 7"):
+            status, _, err = run("report", self.write((line + "\n") * 3, "x.log"))
+            self.assertEqual((status, "this is text, not a format that holdup reads" in " ".join(err.split())), (3, True), err)
 
     def test_what_is_no_log_is_refused(self) -> None:
         for text in ("hello\nworld\n", "step 3 of the recipe: stir for 5 min\n", "# notes\nsee iteration 12 of the plan\n"):

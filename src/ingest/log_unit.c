@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log_unit.c - "time 345.1" is a second's or a millisecond's: units lie a thousand apart, so rough evidence decides.
  *
- * In this order: other steps of the log that say their unit; samples of a step beside samples per second; times of day.
+ * In this order: other steps of the log that say their unit; steps per second, or samples of a step
+ * beside samples per second; times of day.
  * Where none of them agrees with a unit, nothing is taken for one.
  */
 #include "ingest/log_unit.h"
@@ -40,14 +41,14 @@ static double median_time(const hu_step_log *log, size_t first, bool is_bare, in
     return n ? hu_stats_of(room, n).median / (is_bare ? HU_LOG_BARE : 1e9) : (double)NAN;
 }
 
-/* Seconds that a step takes where its line tells samples of a step and per second; NaN. */
+/* Seconds that a step takes where its line tells steps per second, or samples of a step and per second; NaN. */
 static double seconds_by_rate(const hu_step_log *log, size_t first, int64_t *room)
 {
     size_t n = 0;
 
     for (size_t i = first; i < log->steps.n; i++) {
         const hu_log_step *s = &log->steps.at[i];
-        const double       seconds = s->batch / s->samples;
+        const double       seconds = s->per_s > 0 ? 1 / s->per_s : s->batch / s->samples;
 
         if (s->is_bare && isfinite(seconds) && seconds > 0 && seconds < 1e6)
             room[n++] = llround(seconds * 1e9);

@@ -521,6 +521,8 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
                                          "tokens_per_sec", "tokens per second", "tps",   NULL};
     static const char *const samples[] = {
         "samples/sec", "samples per second", "currsamplespersec", "img/s", "images/sec", "samples_per_second", NULL};
+    static const char *const steps[] = {"steps_per_sec", "steps_per_second", "steps/s", "steps/sec",
+                                        "it/s",          "iters/s",          NULL};
     static const char *const tflops[] = {"throughput per gpu (tflop/s/gpu)", "tflops", "tflop/s", NULL};
     double                   seconds;
     bool                     is_bare = false;
@@ -553,6 +555,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
     step->tokens = rate_or_nan(line, tokens);
     step->samples = rate_or_nan(line, samples);
     step->tflops = rate_or_nan(line, tflops);
+    step->per_s = step->is_bare ? rate_or_nan(line, steps) : (double)NAN;
     return kind;
 }
 

@@ -306,9 +306,10 @@ static double pattern_seconds(hu_str line, hu_str unit, double number, size_t en
 static bool take_pattern(reader *r, hu_str line)
 {
     regmatch_t  found[4] = {{0, (regoff_t)line.n}};
-    hu_log_step step = {.covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN};
-    double      number, seconds;
-    bool        is_bare;
+    hu_log_step step = {
+        .covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN, .per_s = NAN};
+    double number, seconds;
+    bool   is_bare;
 
     if (regexec(r->pattern, line.p, HU_COUNT(found), found, REG_STARTEND) != 0)
         return true;

@@ -57,9 +57,9 @@ const char *hu_log_unit_key(hu_log_unit unit)
 const char *hu_log_unit_words(const hu_step_log *log)
 {
     static const char *const agrees[][3] = {
-        {"the log does not say the unit of its times: its samples per second agree with seconds",
-         "the log does not say the unit of its times: its samples per second agree with milliseconds",
-         "the log does not say the unit of its times: its samples per second agree with microseconds"},
+        {"the log does not say the unit of its times: its rates agree with seconds",
+         "the log does not say the unit of its times: its rates agree with milliseconds",
+         "the log does not say the unit of its times: its rates agree with microseconds"},
         {"the log does not say the unit of its times: the times of day agree with seconds",
          "the log does not say the unit of its times: the times of day agree with milliseconds",
          "the log does not say the unit of its times: the times of day agree with microseconds"}};

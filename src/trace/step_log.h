@@ -21,6 +21,7 @@ typedef struct {
     double   tokens;  /* per second; NaN */
     double   samples; /* per second; NaN */
     double   tflops;  /* per GPU and second; NaN */
+    double   per_s;   /* steps per second; NaN */
     uint64_t line;    /* from 1 on */
     uint32_t run;     /* 0, and one more for each restart */
     int64_t  rank;    /* that a launcher's prefix names, of the line that told it first; -1 */
@@ -33,7 +34,7 @@ typedef struct {
 typedef enum {
     HU_LOG_UNIT_TOLD,    /* all say theirs, or other lines of the log do */
     HU_LOG_UNIT_GIVEN,   /* by the user */
-    HU_LOG_UNIT_RATE,    /* samples of a step and samples per second agree with it */
+    HU_LOG_UNIT_RATE,    /* steps per second, or samples of a step and per second, agree with it */
     HU_LOG_UNIT_CLOCK,   /* times of day agree with it */
     HU_LOG_UNIT_UNKNOWN, /* `ns` of a step is the printed number times HU_LOG_BARE */
 } hu_log_unit;
