@@ -205,7 +205,9 @@ class Steps(Case):
                          ("Epoch: [0][{i}/5005]\tTime  0.345 ( 0.9)\tData  0.100 ( 0.3)\tLoss 6.9", 345_000_000),
                          ("steps: {i} loss: 2.1230 iter time (s): 0.345 samples/sec: 42.4", 345_000_000),
                          ("Epoch 1 | iter {i} step 10 | loss train: 2.1, val: n/a | iter time: 345.10 ms (step) remaining time: 3:12:12", 345_100_000),
-                     ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
+                         ("completed step: {i}, seconds: 0.345, TFLOP/s/device: 412.123, Tokens/s/device: 7948.2, total_weights: 65536, loss: 9.000", 345_000_000),
+                         ("Training epoch 0, iteration {i}/999 | lr: 1e-05 | global_step: {i} | train_step_timing in s: 0.345 | consumed_samples: 256", 345_000_000),
+                         ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
             with self.subTest(form=form):
                 told = self.of("".join(form.format(i=i) + "\r\n" for i in range(1, 30)))
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))

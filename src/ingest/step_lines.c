@@ -342,6 +342,8 @@ static double find_seconds(hu_str line, bool *is_bare, double *unit_s)
         {"time_ms", 1e-3},
         {"step_time_s", 1},
         {"train_step_timing in s", 1}, /* NeMo */
+        {"step_seconds", 1},
+        {"seconds:", 1}, /* MaxText: "completed step: 7, seconds: 4.118, TFLOP/s/device: 412.1" */
         {"step_time", 0},
         {"iter_time", 0},
         {"step time", 0},
