@@ -54,6 +54,15 @@ class Fit(Case):
             self.assertEqual(alone[key], told[key], key)
         self.assertEqual((alone["logs"], alone["sums"]), ([], []))
 
+    def test_a_log_without_a_unit(self) -> None:
+        """Nothing says whether its steps are the traces', until the user does."""
+        bare = self.put("train.log", "".join(f"step {i} loss 2.1 time: {STEP_US * 1e-3:.4f}\n" for i in range(1, 21)))
+        got = json.loads(run("report", self.trace, bare, "--json")[1])["logs"][0]
+        self.assertEqual((got["fit"], got["log"]["step"]["median_ns"]), ("unknown", None))
+        self.assertIn("The log does not say the unit of its times (give it with --time-unit s, ms or us)", got["text"])
+        got = json.loads(run("report", self.trace, bare, "--time-unit", "ms", "--json")[1])["logs"][0]
+        self.assertEqual((got["fit"], got["log"]["step"]["median_ns"]), ("same", STEP_US * 1000))
+
     def test_clock(self) -> None:
         """The trace begins at BASE and lasts 4 ms: by the log, its steps 3 to 6, and the line of one that ended then."""
         begin = BASE - 2_000_000

@@ -107,11 +107,17 @@ static bool is_of_all(const hu_log_timeout *call)
            (!call->about.n && (!call->group.n || hu_str_equal(call->group, HU_STR("0"))));
 }
 
-static void find_silent(const hu_step_log *log, hu_log_hang *out)
+/* Ranks of the job, as far as NCCL told; 0 unknown. */
+static size_t world_of(const hu_step_log *log)
 {
     enum { MOST_RANKS = 1 << 14 };
 
-    for (int64_t rank = 0; rank < log->nccl.ranks && rank < MOST_RANKS; rank++) {
+    return log->nccl.ranks <= 0 ? 0 : log->nccl.ranks < MOST_RANKS ? (size_t)log->nccl.ranks : MOST_RANKS;
+}
+
+static void find_silent(const hu_step_log *log, hu_log_hang *out)
+{
+    for (int64_t rank = 0; rank < (int64_t)world_of(log); rank++) {
         bool speaks = false;
 
         for (size_t i = 0; i < log->timeouts.n && !speaks; i++)
@@ -123,8 +129,7 @@ static void find_silent(const hu_step_log *log, hu_log_hang *out)
 
 bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *out)
 {
-    const size_t n = log->timeouts.n,
-                 world = log->nccl.ranks > 0 && log->nccl.ranks < 65536 ? (size_t)log->nccl.ranks : 65536;
+    const size_t  n = log->timeouts.n, world = world_of(log);
     hu_log_ranks *lists[] = {&out->waiting, &out->absent, &out->earlier, &out->different};
 
     *out = (hu_log_hang){.call = find_call(&log->timeouts)};
