@@ -143,7 +143,8 @@ static const hu_option rows[] = {
      "amd-smi, a scrape of an exporter, or an answer of Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
-     "of a log: find steps by this extended regular expression, whose groups are number, time and, if you like, unit (s, ms, us)",
+     "of a log: find steps by this extended regular expression, whose groups are number, time and, if you like, unit "
+     "(s, ms, us)",
      AT(pattern), .heading = "input"},
     {"time-unit", 0, HU_OPTION_CHOICE, "UNIT",
      "of a log: read times of steps that say no unit in s, ms or us (default: as the rest of the log tells)", AT(time_unit),

@@ -65,7 +65,8 @@ const char *hu_log_unit_words(const hu_step_log *log)
          "the log does not say the unit of its times: the times of day agree with microseconds"}};
 
     if (log->unit == HU_LOG_UNIT_UNKNOWN)
-        return "these are numbers as they are printed: the log does not say their unit; give it with --time-unit s, ms or us";
+        return "these are numbers as they are printed: the log does not say their unit; give it with --time-unit s, ms or "
+               "us";
     if (log->unit != HU_LOG_UNIT_RATE && log->unit != HU_LOG_UNIT_CLOCK)
         return NULL;
     return agrees[log->unit == HU_LOG_UNIT_CLOCK][log->unit_s == 1 ? 0 : log->unit_s > 1e-5 ? 1 : 2];
@@ -81,8 +82,8 @@ const char *hu_log_anew_key(hu_log_anew anew)
 bool hu_log_anew_words(const hu_step_log *log, char *out, size_t room)
 {
     static const char *const words[] = {
-        "which may be ranks one behind the other, epochs or a run that was begun anew: the log does not tell, so each line "
-        "counts as a step of its own",
+        ("which may be ranks one behind the other, epochs or a run that was begun anew: the log does not tell, so each line "
+         "counts as a step of its own"),
         "later by the times of day: epochs, or a run that was begun anew; each line counts",
         "at the same times of day: blocks of ranks, of which the slowest counts"};
 

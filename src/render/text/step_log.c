@@ -211,7 +211,8 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_once(r, out);
     hu_tables_text(r, out);
     write_nccl(r, out);
-    if ((n && r->is_beside) || (!r->is_beside && (r->log->steps.n || r->log->nccl.n_lines || r->log->timeouts.n || r->log->benches.n == 0)))
+    if ((n && r->is_beside) ||
+        (!r->is_beside && (r->log->steps.n || r->log->nccl.n_lines || r->log->timeouts.n || r->log->benches.n == 0)))
         hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);
