@@ -70,7 +70,7 @@ static void check_tables(const hu_step_log *log, const hu_log_answer *a)
 /* A rank is in one of these lists at most. */
 static void check_hang(const hu_log_hang *h)
 {
-    const hu_log_ranks *lists[] = {&h->waiting, &h->absent, &h->earlier, &h->silent};
+    const hu_log_ranks *lists[] = {&h->waiting, &h->absent, &h->earlier, &h->other, &h->silent};
 
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         for (size_t k = 0; k < lists[i]->n; k++) {

@@ -251,6 +251,7 @@ class Steps(Case):
                                (lambda i: clock(i, 0.036) + f"step {i} time 345.1\n", "unknown", None),
                                (lambda i: f"step {i} time 345.1 global batch size 256 samples/sec 740\n", "rate", 345_100_000),
                                (lambda i: f"I0501 12:00:0{i % 9}.123456 140000 train.py:320] step={i} loss=3.1 steps_per_sec=2.9 step_time=0.3451\n", "rate", 345_100_000),
+                               (lambda i: f"step {i} time 345.1\n" + (f"step {i} moved took 0.9ms\n" if i == 30 else ""), "unknown", None),
                                (lambda i: f"step {i} time 345.1{'' if i % 3 else ' ms'}\n", "told", 345_100_000),
                                (lambda i: f"Epoch: [0]  [{i}/1251]  eta: 0:45:12  loss: 6.9  time: 0.5  data: 0.2  max mem: 1234\n", "told", 500_000_000),
                                (lambda i: f"[05/01 10:10:10 d2.utils.events]:  eta: 1:00:00  iter: {i}  time: 0.35  data_time: 0.01\n", "told", 350_000_000)):
@@ -480,8 +481,20 @@ class Timeouts(Case):
         self.assertEqual(told["hang"]["in_different_call"], [2])
         self.assertIn("In collective #42 of the default group, rank 2 called broadcast of 8 elements where rank 0 called all_reduce of 4 elements", self.hints(told)["collective_timeout"]["words"])
         told = self.of("".join(self.line(self.OLD, r, sequence=7 if r == 1 else 42) for r in range(4)))
-        self.assertEqual((told["hang"]["in_earlier_call"], told["hang"]["waiting"], told["hang"]["group"]), ([1], [0, 2, 3], ""))
+        self.assertEqual([told["hang"][k] for k in ("in_earlier_call", "in_other_calls", "waiting", "group")], [[], [1], [0, 2, 3], ""])
+        self.assertIn("rank 1 timed out in another call (all_reduce #7), which may be of another group", self.hints(told)["collective_timeout"]["words"])
+        told = self.of("".join(self.line(self.V26, r, sequence=7 if r == 1 else 42) for r in range(4)))
+        self.assertEqual([told["hang"][k] for k in ("in_earlier_call", "in_other_calls", "waiting")], [[1], [], [0, 2, 3]])
         self.assertIn("Rank 1 waits in an earlier call (all_reduce #7) than ranks 0, 2 and 3 (all_reduce #42)", self.hints(told)["collective_timeout"]["words"])
+
+    def test_ranks_of_a_group_are_no_ranks_of_the_job(self) -> None:
+        """Before the colon stands the rank of the job; the text of the exception has that of the group alone."""
+        line = ("[rank{r}]:[E ProcessGroupNCCL.cpp:632] [Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=_ALLGATHER_BASE, NumelIn=8, NumelOut=16, Timeout(ms)=600000) "
+                "ran for 600061 milliseconds before timing out.\n"
+                "[rank{r}]:[E ProcessGroupNCCL.cpp:2271] [PG ID 2 PG GUID 5(tp) Rank {g}] Timeout at NCCL work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8.\n"
+                "  what():  [PG ID 2 PG GUID 5(tp) Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=_ALLGATHER_BASE, Timeout(ms)=600000) ran for 600061 milliseconds\n")
+        told = self.of("".join(line.format(r=r, g=r - 4) for r in (4, 5)))
+        self.assertEqual((told["hang"]["waiting"], told["hang"]["group_description"], len(told["timeouts"])), ([4, 5], "tp", 2))
 
     def test_beside_steps(self) -> None:
         told = self.of("".join(f"step {i} time 0.3s\n" for i in range(1, 40)) + self.line(self.V23, 0))

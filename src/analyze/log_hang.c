@@ -18,6 +18,12 @@ static bool is_of_group(const hu_log_timeout *t, hu_str group)
     return hu_str_equal(t->group, group);
 }
 
+/* Before 2.5 lines of a timeout name no group; the state that follows may. */
+static bool may_be_of_group(const hu_log_timeout *t, hu_str group)
+{
+    return t->group.n == 0 || is_of_group(t, group);
+}
+
 /* The call of the first group, the furthest of what each rank waits in first; NULL: nothing timed out. */
 static const hu_log_timeout *find_call(const hu_log_timeouts *list)
 {
@@ -73,10 +79,23 @@ static bool has_root(const hu_log_timeout *t)
     return hu_str_equal(t->operation, HU_STR("scatter")) || hu_str_equal(t->operation, HU_STR("gather"));
 }
 
+/* Numbers of calls of groups that are not known to be one are not compared. */
+static void place_unnamed(const hu_log_timeout *t, hu_log_hang *out)
+{
+    if (t->timed_out && t->sequence == out->call->sequence && !differ(t, out->call))
+        add(&out->waiting, t->rank);
+    else if (t->timed_out && add(&out->other, t->rank))
+        out->first_other = out->first_other ? out->first_other : t;
+}
+
 static void place(const hu_log_timeout *t, hu_log_hang *out)
 {
     const hu_log_timeout *call = out->call;
 
+    if (call->group.n == 0 || t->group.n == 0) {
+        place_unnamed(t, out);
+        return;
+    }
     if (t->timed_out && t->sequence == call->sequence) {
         if (differ(t, call) && !has_root(call) && add(&out->different, t->rank))
             out->first_different = out->first_different ? out->first_different : t;
@@ -103,8 +122,7 @@ static void remove_ranks(hu_log_ranks *from, const hu_log_ranks *those)
 
 static bool is_of_all(const hu_log_timeout *call)
 {
-    return hu_str_equal(call->about, HU_STR("default_pg")) ||
-           (!call->about.n && (!call->group.n || hu_str_equal(call->group, HU_STR("0"))));
+    return hu_str_equal(call->about, HU_STR("default_pg")) || (!call->about.n && hu_str_equal(call->group, HU_STR("0")));
 }
 
 /* Ranks of the job, as far as NCCL told; 0 unknown. */
@@ -130,7 +148,7 @@ static void find_silent(const hu_step_log *log, hu_log_hang *out)
 bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *out)
 {
     const size_t  n = log->timeouts.n, world = world_of(log);
-    hu_log_ranks *lists[] = {&out->waiting, &out->absent, &out->earlier, &out->different};
+    hu_log_ranks *lists[] = {&out->waiting, &out->absent, &out->earlier, &out->different, &out->other};
 
     *out = (hu_log_hang){.call = find_call(&log->timeouts)};
     if (!out->call)
@@ -141,13 +159,16 @@ bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *o
     if (!(out->silent.at = hu_arena_calloc(arena, world + 1, sizeof(int64_t))))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (is_of_group(&log->timeouts.at[i], out->call->group) && !is_p2p(out->call) && out->call->sequence >= 0)
+        if (may_be_of_group(&log->timeouts.at[i], out->call->group) && !is_p2p(out->call) && out->call->sequence >= 0)
             place(&log->timeouts.at[i], out);
         else if (&log->timeouts.at[i] == out->call)
             add(&out->waiting, out->call->rank);
     remove_ranks(&out->absent, &out->waiting);
     remove_ranks(&out->earlier, &out->waiting);
     remove_ranks(&out->earlier, &out->absent);
+    remove_ranks(&out->other, &out->waiting);
+    remove_ranks(&out->other, &out->absent);
+    remove_ranks(&out->other, &out->earlier);
     if (is_of_all(out->call) && !is_p2p(out->call))
         find_silent(log, out);
     return true;

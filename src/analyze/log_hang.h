@@ -18,8 +18,9 @@ typedef struct {
     hu_log_ranks          absent;    /* that had not enqueued it */
     hu_log_ranks          earlier;   /* that wait in a call before it */
     hu_log_ranks          different; /* whose call of that number is another operation or size */
-    hu_log_ranks          silent;    /* of all ranks of the job, those without a line; only of a group of all */
-    const hu_log_timeout *first_absent, *first_earlier, *first_different;
+    hu_log_ranks          other;  /* that time out in other calls, where the log does not name groups: perhaps of another */
+    hu_log_ranks          silent; /* of all ranks of the job, those without a line; only of a group of all */
+    const hu_log_timeout *first_absent, *first_earlier, *first_different, *first_other;
 } hu_log_hang;
 
 /* out->call is NULL where nothing timed out.  Borrows from `log`.  False: no memory. */

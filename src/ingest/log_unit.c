@@ -88,7 +88,7 @@ static hu_log_unit decide(const hu_step_log *log, size_t first, int64_t *room, d
     const double told = median_time(log, 0, false, room); /* of files before it, too */
 
     *unit_s = unit_near(told, number, ALIKE);
-    if (isfinite(told))
+    if (*unit_s > 0)
         return HU_LOG_UNIT_TOLD;
     if ((*unit_s = unit_near(seconds_by_rate(log, first, room), number, AGREES)) > 0)
         return HU_LOG_UNIT_RATE;
@@ -111,12 +111,13 @@ static void apply(hu_step_log *log, size_t from, size_t to, double unit_s)
     }
 }
 
-static void drop_bare(hu_step_log *log, size_t first)
+/* Of those with a unit, or of those without one. */
+static void drop(hu_step_log *log, size_t first, bool is_bare)
 {
     size_t n = first;
 
     for (size_t i = first; i < log->steps.n; i++)
-        if (!log->steps.at[i].is_bare)
+        if (log->steps.at[i].is_bare != is_bare)
             log->steps.at[n++] = log->steps.at[i];
     log->steps.n = n;
 }
@@ -138,9 +139,12 @@ bool hu_log_unit_find(hu_step_log *log, size_t first, double given_s, hu_arena *
         return false;
     if (!(unit_s > 0))
         unit = decide(log, first, room, &unit_s);
-    if (unit == HU_LOG_UNIT_TOLD && !(unit_s > 0)) {
-        drop_bare(log, first);
-        return true;
+    if (n_bare < log->steps.n - first && !(unit_s > 0)) { /* two things that are not alike: the rarer one is no step */
+        const bool are_few = n_bare < log->steps.n - first - n_bare;
+
+        drop(log, first, are_few);
+        if (are_few)
+            return true;
     }
     if (unit_s > 0) {
         if (was_unknown)

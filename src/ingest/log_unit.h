@@ -7,7 +7,7 @@
 
 /*
  * The steps from `first` on are those of a file.  Where the unit is found, or `given_s` (seconds; 0: not given) says it, all
- * bare times become nanoseconds; where the log has other times, and no unit makes these like them, bare steps are dropped.
+ * bare times become nanoseconds.  Of times with a unit and others that none makes like them the rarer ones are dropped.
  * Sets unit and unit_s.  False: no memory.
  */
 bool hu_log_unit_find(hu_step_log *log, size_t first, double given_s, hu_arena *arena);

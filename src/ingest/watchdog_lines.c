@@ -8,7 +8,8 @@
  *   [PG ID 0 PG GUID 0(default_pg) Rank 3] failure detected by watchdog at work sequence id: 7 PG status: last enqueued
  *     work: 9, last completed work: 6
  *
- * Traps: each timeout is said several times, also as the text of an exception; before 2.5 the first form names no group.
+ * Traps: each timeout is said several times, also as the text of an exception; before 2.5 the first form names no group;
+ * "Rank 3" is counted in the group, and "[rank3]:" at the beginning of a line, since 2.2, in the job.
  */
 #include "ingest/watchdog_lines.h"
 
@@ -51,20 +52,31 @@ static hu_str up_to(hu_str text, const char *ends)
     return (hu_str){text.p, n};
 }
 
-/* "[PG ID 0 PG GUID 0(default_pg) Rank 1]", "[PG 0 (default_pg) Rank 1]", "[PG 1 Rank 0]", "[Rank 0]" */
+/* "[rank5]:" before that is the rank of the job, and "Rank 1" that of the group:
+ * "[PG ID 0 PG GUID 0(default_pg) Rank 1]", "[PG 0 (default_pg) Rank 1]", "[PG 1 Rank 0]", "[Rank 0]" */
 static void read_prefix(hu_str line, hu_log_timeout *t)
 {
     hu_str group = behind(line, "PG GUID "), about;
 
-    t->rank = number_behind(line, "Rank ");
+    t->rank = number_behind(line, "[rank");
+    t->is_of_job = t->rank >= 0;
     if (t->rank < 0)
-        t->rank = number_behind(line, "[rank");
+        t->rank = number_behind(line, "Rank ");
     if (!group.n)
         group = behind(line, "[PG ID ").n ? behind(line, "[PG ID ") : behind(line, "[PG ");
     about = up_to(group, ")]");
     t->group = up_to(group, " ()]");
     about = behind(about, "(");
     t->about = about;
+}
+
+/* Is the rank of the group another's number, where other lines tell those of the job? */
+static bool is_ambiguous(const hu_log_timeouts *list, const hu_log_timeout *t)
+{
+    const bool is_of_all = hu_str_equal(t->about, HU_STR("default_pg")) ||
+                           (!t->about.n && hu_str_equal(t->group, HU_STR("0")));
+
+    return !t->is_of_job && !is_of_all && list->n && list->at[0].is_of_job;
 }
 
 /* As Flight Recorder dumps have it. */
@@ -202,7 +214,7 @@ bool hu_watchdog_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_time
         return true;
     *is_taken = true;
     read_prefix(line, &t);
-    if (t.rank < 0 || t.rank > INT32_MAX)
+    if (t.rank < 0 || t.rank > INT32_MAX || is_ambiguous(out, &t))
         return true;
     old = find(out, &t);
     if (old)

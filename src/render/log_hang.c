@@ -116,6 +116,15 @@ static void say_silent(const hu_log_hang *h, hu_out *out)
                   h->silent.n == 1 ? "it has" : "they have", h->silent.n == 1 ? "its" : "their");
 }
 
+static void say_other(const hu_log_hang *h, hu_out *out)
+{
+    hu_out_text(out, "; ");
+    hu_flight_say_ranks(out, h->other.at, h->other.n, false);
+    hu_out_text(out, verb(&h->other, " timed out in another call (", " timed out in other calls (the first in "));
+    say_call(out, h->first_other);
+    hu_out_text(out, "), which may be of another group");
+}
+
 static void say(const hu_log_hang *h, hu_out *out)
 {
     const bool is_told = h->absent.n || h->different.n || h->earlier.n;
@@ -128,9 +137,11 @@ static void say(const hu_log_hang *h, hu_out *out)
         say_earlier(h, out);
     else
         say_waiting(h, out);
+    if (h->other.n)
+        say_other(h, out);
     if (h->silent.n)
         say_silent(h, out);
-    else if (!is_told)
+    else if (!is_told && !h->other.n)
         hu_out_text(out, "; no line tells which rank did not reach it: give the logs of all ranks, or dumps of the Flight "
                          "Recorder (TORCH_FR_BUFFER_SIZE)");
     hu_out_text(out, ".");

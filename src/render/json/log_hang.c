@@ -39,6 +39,7 @@ static void write_hang(hu_json_out *j, const hu_log_hang *h)
     write_ranks(j, "never_entered", &h->absent);
     write_ranks(j, "in_earlier_call", &h->earlier);
     write_ranks(j, "in_different_call", &h->different);
+    write_ranks(j, "in_other_calls", &h->other);
     write_ranks(j, "without_a_line", &h->silent);
     hu_json_close(j, '}');
 }
