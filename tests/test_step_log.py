@@ -489,10 +489,11 @@ class Timeouts(Case):
 
     def test_ranks_of_a_group_are_no_ranks_of_the_job(self) -> None:
         """Before the colon stands the rank of the job; the text of the exception has that of the group alone."""
-        line = ("[rank{r}]:[E ProcessGroupNCCL.cpp:632] [Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=_ALLGATHER_BASE, NumelIn=8, NumelOut=16, Timeout(ms)=600000) "
-                "ran for 600061 milliseconds before timing out.\n"
+        line = ("[rank{r}]:[E ProcessGroupNCCL.cpp:632] [Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+                "OpType=_ALLGATHER_BASE, NumelIn=8, NumelOut=16, Timeout(ms)=600000) ran for 600061 milliseconds before timing out.\n"
                 "[rank{r}]:[E ProcessGroupNCCL.cpp:2271] [PG ID 2 PG GUID 5(tp) Rank {g}] Timeout at NCCL work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8.\n"
-                "  what():  [PG ID 2 PG GUID 5(tp) Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=_ALLGATHER_BASE, Timeout(ms)=600000) ran for 600061 milliseconds\n")
+                "  what():  [PG ID 2 PG GUID 5(tp) Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+                "OpType=_ALLGATHER_BASE, Timeout(ms)=600000) ran for 600061 milliseconds\n")
         told = self.of("".join(line.format(r=r, g=r - 4) for r in (4, 5)))
         self.assertEqual((told["hang"]["waiting"], told["hang"]["group_description"], len(told["timeouts"])), ([4, 5], "tp", 2))
 
