@@ -2,12 +2,13 @@
  * fuzz_step_log.c - any bytes as a log of a training run, in chunks of any size, to the last answer: no crash, no hang.
  *
  * Properties: chunks do not change what is read, steps are longer than nothing, no level is negative; a test of collectives
- * reaches what one of its rows has, modules have places in their text, and shares of operations are no more than the whole.
+ * reaches what one of its rows has, a rank waits in one place, a log is what it is itself, modules have places in their text, and shares of operations are no more than the whole.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ingest/step_log.h"
+#include "render/log_difference.h"
 #include "render/step_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -66,12 +67,45 @@ static void check_tables(const hu_step_log *log, const hu_log_answer *a)
             fail("a fastest rank that is slower than the slowest");
 }
 
+/* A rank is in one of these lists at most. */
+static void check_hang(const hu_log_hang *h)
+{
+    const hu_log_ranks *lists[] = {&h->waiting, &h->absent, &h->earlier, &h->other, &h->silent};
+
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        for (size_t k = 0; k < lists[i]->n; k++) {
+            if (k && lists[i]->at[k] <= lists[i]->at[k - 1])
+                fail("ranks that do not rise");
+            for (size_t m = i + 1; m < sizeof lists / sizeof lists[0]; m++)
+                for (size_t n = 0; n < lists[m]->n; n++)
+                    if (lists[m]->at[n] == lists[i]->at[k])
+                        fail("a rank in two places");
+        }
+}
+
+/* Of a log and itself nothing changes. */
+static void check_difference(const hu_step_log *log, const hu_log_answer *answer, hu_arena *arena, hu_out *out)
+{
+    const hu_step_log   *logs[] = {log, log};
+    const hu_log_answer *answers[] = {answer, answer};
+    const hu_str         names[] = {HU_STR("a"), HU_STR("b")};
+    hu_log_difference    x;
+
+    if (!hu_log_difference_measure(logs, answers, arena, &x))
+        return;
+    if (x.has_step && x.is_clear)
+        fail("a log that differs from itself");
+    hu_log_difference_text(&x, names, 80, out);
+    hu_log_difference_json(&x, names, out);
+}
+
 static bool differ(const hu_step_log *a, const hu_step_log *b)
 {
     return a->steps.n != b->steps.n || a->n_lines != b->n_lines || a->nccl.n_lines != b->nccl.n_lines ||
            a->benches.n != b->benches.n || a->ops.n != b->ops.n || a->flops.modules.n != b->flops.modules.n ||
            a->parts.n != b->parts.n || a->tuning.experiments.n != b->tuning.experiments.n ||
-           a->tuning.spaces.n != b->tuning.spaces.n;
+           a->tuning.spaces.n != b->tuning.spaces.n || a->timeouts.n != b->timeouts.n || a->unit != b->unit ||
+           a->n_anew != b->n_anew;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -87,6 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
         check(&log, &answer);
         check_tables(&log, &answer);
+        check_hang(&answer.hang);
+        check_difference(&log, &answer, arena, out);
         hu_log_text(&r, arena, out);
         hu_log_json(&r, arena, out);
         hu_out_abandon(out);

@@ -2,6 +2,7 @@
 """`holdup diff`: what was planted between two runs is what changed, and what cannot be compared is not."""
 import json
 import pathlib
+import pickle
 import re
 import tempfile
 import unittest
@@ -145,6 +146,91 @@ class Diff(unittest.TestCase):
             said = text(a, b)
             self.assertLessEqual(max(map(len, said.splitlines())), 80)
             self.assertNotRegex(said, re.compile(r"\b(nan|inf|\(null\))\b"))
+
+
+class Memory(unittest.TestCase):
+    """Two snapshots, against sums that are made here."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.at = pathlib.Path(holder.name)
+
+    def snapshot(self, name: str, sizes: list[int], reserved: int) -> pathlib.Path:
+        events = [{"action": "segment_alloc", "addr": 1 << 30, "size": reserved, "stream": 0, "time_us": 5, "frames": []}]
+        at, blocks = 1 << 30, []
+        for i, size in enumerate(sizes):
+            frames = [{"filename": "/job/net.py", "line": 7 + i % 2, "name": "forward" if i % 2 else "embed"}]
+            events.append({"action": "alloc", "addr": at, "size": size, "stream": 0, "time_us": 10 + i, "frames": frames})
+            blocks.append({"size": size, "requested_size": size, "address": at, "state": "active_allocated", "frames": frames})
+            at += size
+        blocks.append({"size": reserved - sum(sizes), "requested_size": 0, "address": at, "state": "inactive", "frames": []})
+        segment = {"device": 0, "address": 1 << 30, "total_size": reserved, "allocated_size": sum(sizes), "active_size": sum(sizes), "stream": 0,
+                   "segment_type": "large", "is_expandable": False, "blocks": blocks, "frames": []}
+        path = self.at / name
+        path.write_bytes(pickle.dumps({"segments": [segment], "device_traces": [events], "allocator_settings": {}}))
+        return path
+
+    def test_two_snapshots(self) -> None:
+        mb = 1 << 20
+        a, b = self.snapshot("a.pickle", [20 * mb, 4 * mb, 2 * mb], 64 * mb), self.snapshot("b.pickle", [20 * mb, 36 * mb, 2 * mb], 64 * mb)
+        x = ask(a, b)
+        rows = {r["what"]: (r["a_bytes"], r["b_bytes"], r["diff_bytes"]) for r in x["memory"]}
+        self.assertEqual(rows["peak"], (26 * mb, 58 * mb, 32 * mb))
+        self.assertEqual(rows["reserved"], (64 * mb, 64 * mb, 0))
+        self.assertEqual(rows["free"], (38 * mb, 6 * mb, -32 * mb))
+        self.assertEqual((x["holders"][0]["name"], x["holders"][0]["diff_bytes"]), ("forward (net.py:8)", 32 * mb))
+        self.assertEqual((x["step"]["a_ns"], x["not_compared"]), (None, []))
+        said = " ".join(text(a, b).split())
+        self.assertIn("cuda:0 holds 27.3 MB at its peak in A and 60.8 MB in B: +33.6 MB (+123 %).", said)
+        self.assertNotIn("not compared", said)
+
+    def test_a_snapshot_and_a_trace(self) -> None:
+        job(self.at / "run", 1, compute=10_000 * US, transfer=1_000 * US)
+        x = ask(self.snapshot("a.pickle", [1 << 20], 2 << 20), self.at / "run")
+        self.assertIn("A is a memory snapshot, which has no times, and the other is none", [o["why"] for o in x["not_compared"]])
+        self.assertEqual((x["memory"], x["classes"], x["kernels"]), ([], [], []))
+
+
+class Logs(unittest.TestCase):
+    """What two logs, or two tests of collectives, have in common."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.at = pathlib.Path(holder.name)
+
+    def put(self, name: str, words: str) -> pathlib.Path:
+        (self.at / name).write_text(words)
+        return self.at / name
+
+    def test_steps(self) -> None:
+        line = lambda i, ms: f"step {i} | time {ms + i % 5}ms data: 10ms | tok/s {1000000 // ms}\n"
+        a, b = (self.put(n, "".join(line(i, ms) for i in range(1, 60))) for n, ms in (("a.log", 300), ("b.log", 450)))
+        x = ask(a, b)
+        self.assertEqual({c["name"]: (c["a"], c["b"]) for c in x["changes"]}, {"step": (302e6, 452e6), "tokens/s": (3333, 2222), "data": (10e6, 10e6)})
+        self.assertIs(x["is_clear"], True)
+        self.assertIn("The median step takes 302 ms in A and 452 ms in B: +50 %.", text(a, b))
+        self.assertIs(ask(a, self.put("c.log", "".join(line(i, 300) for i in range(2, 61))))["is_clear"], False)
+        x = ask(a, self.put("d.log", "".join(f"step {i} time 300.5\n" for i in range(1, 60))))
+        self.assertEqual([c for c in x["changes"] if c["name"] == "step"], [])
+        self.assertIn("steps are not compared: B does not say the unit of its times", x["notes"])
+
+    def test_tests_of_collectives(self) -> None:
+        head = "# nThread 1 nGpus 8 minBytes 1024 maxBytes 4096\n#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+        row = lambda size, bus: f"{size:12} {size // 4:12}     float     sum      -1    20.00    {bus / 2:.2f}   {bus:.2f}      0    20.00   {bus / 2:.2f}   {bus:.2f}      0\n"
+        a, b = (self.put(n, head + "".join(row(1 << k, bus * k) for k in range(20, 26))) for n, bus in (("a.txt", 8.0), ("b.txt", 4.0)))
+        x = ask(a, b)
+        self.assertEqual([(c["bytes"], c["a"], c["b"]) for c in x["changes"]], [(None, 200, 100)] + [(1 << k, 8.0 * k, 4.0 * k) for k in range(25, 19, -1)])
+        self.assertEqual({c["diff_pct"] for c in x["changes"]}, {-50})
+
+    def test_what_has_nothing_to_compare(self) -> None:
+        log = self.put("a.log", "".join(f"step {i} time 0.3s\n" for i in range(1, 60)))
+        smi = self.put("smi.csv", "timestamp, index, name, utilization.gpu [%]\n" + "".join(f"2025/05/01 12:00:{s:02}.000, 0, NVIDIA A100-SXM4-80GB, 97 %\n" for s in range(30)))
+        for pair, words in (((log, smi), "A is a log and B is samples of a monitor"), ((smi, smi), "two traces, two memory snapshots or two logs can be compared")):
+            status, out, err = run("diff", *pair)
+            self.assertEqual((status, out), (2, b""))
+            self.assertIn(words, " ".join(err.split()))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,15 @@ class Fit(Case):
             self.assertEqual(alone[key], told[key], key)
         self.assertEqual((alone["logs"], alone["sums"]), ([], []))
 
+    def test_a_log_without_a_unit(self) -> None:
+        """Nothing says whether its steps are the traces', until the user does."""
+        bare = self.put("train.log", "".join(f"step {i} loss 2.1 time: {STEP_US * 1e-3:.4f}\n" for i in range(1, 21)))
+        got = json.loads(run("report", self.trace, bare, "--json")[1])["logs"][0]
+        self.assertEqual((got["fit"], got["log"]["step"]["median_ns"]), ("unknown", None))
+        self.assertIn("The log does not say the unit of its times (give it with --time-unit s, ms or us)", got["text"])
+        got = json.loads(run("report", self.trace, bare, "--time-unit", "ms", "--json")[1])["logs"][0]
+        self.assertEqual((got["fit"], got["log"]["step"]["median_ns"]), ("same", STEP_US * 1000))
+
     def test_clock(self) -> None:
         """The trace begins at BASE and lasts 4 ms: by the log, its steps 3 to 6, and the line of one that ended then."""
         begin = BASE - 2_000_000
@@ -251,7 +260,10 @@ class Folder(Case):
         (self.folder / "empty.json").write_bytes(b"")
         self.put("logs/ds_config.json", {"train_batch_size": 8})
         status, out, err = run("info", self.folder, "--json")
-        first = json.JSONDecoder().raw_decode(out.decode())[0]
+        first, *rest = json.loads(out)          # one document
+        self.assertIn(str(self.trace), [one["file"] for one in rest])
+        self.assertIsInstance(json.loads(run("info", self.trace, "--json")[1]), dict)
+        self.assertEqual([one["file"] for one in json.loads(run("info", self.trace, self.folder / "logs/train.log", "--json")[1])], [str(self.trace), str(self.folder / "logs/train.log")])
         found = [p for p in self.folder.rglob("*") if p.is_file()]
         self.assertEqual((first["files"], first["bytes"]), (len(found), sum(p.stat().st_size for p in found)))
         kinds = {k["format"]: (k["files"], k["first_rank"]) for k in first["kinds"]}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of training runs: steps, parts and NCCL's facts are those that an independent reading finds; what a log cannot tell is not said."""
+import gzip
 import json
 import re
 import statistics
@@ -200,11 +201,13 @@ class Steps(Case):
     def test_forms_of_others(self) -> None:
         for form, ns in (("iter {i}: loss 3.2, time 345.10ms, mfu 12.3%", 345_100_000),
                          ("step {i} | loss: 3.29 | norm: 0.3 | dt: 345.10ms | tok/sec: 1,518", 345_100_000),
-                         ("{{'step': {i}}} step: {i} step_time: 0.3451", 345_100_000),
+                         ("{{'step': {i}}} step: {i} step_time: 0.3451s", 345_100_000),
                          ("Epoch: [0][{i}/5005]\tTime  0.345 ( 0.9)\tData  0.100 ( 0.3)\tLoss 6.9", 345_000_000),
                          ("steps: {i} loss: 2.1230 iter time (s): 0.345 samples/sec: 42.4", 345_000_000),
                          ("Epoch 1 | iter {i} step 10 | loss train: 2.1, val: n/a | iter time: 345.10 ms (step) remaining time: 3:12:12", 345_100_000),
-                     ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
+                         ("completed step: {i}, seconds: 0.345, TFLOP/s/device: 412.123, Tokens/s/device: 7948.2, total_weights: 65536, loss: 9.000", 345_000_000),
+                         ("Training epoch 0, iteration {i}/999 | lr: 1e-05 | global_step: {i} | train_step_timing in s: 0.345 | consumed_samples: 256", 345_000_000),
+                         ("\033[32mstep {i}\033[0m took 345.1 ms", 345_100_000)):
             with self.subTest(form=form):
                 told = self.of("".join(form.format(i=i) + "\r\n" for i in range(1, 30)))
                 self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (29, ns))
@@ -212,13 +215,72 @@ class Steps(Case):
     def test_units(self) -> None:
         """Of words that are units; what sticks to a number and is none makes it no time."""
         for form, ns in (("time: 345 milliseconds", 345_000_000), ("time: 345\u00b5s", 345_000), ("time: 345 minutes", 345 * 60_000_000_000),
-                         ("time: 2h", 7200 * 10**9), ("time 0.5 s", 500_000_000), ("time: 0.35 min: 0.31 max: 0.4", 350_000_000)):
+                         ("time: 2h", 7200 * 10**9), ("time 0.5 s", 500_000_000)):
             with self.subTest(form=form):
                 told = self.of("".join(f"step {i} loss 2.1 {form}\n" for i in range(1, 30)))
                 self.assertEqual(told["step"]["median_ns"], ns)
+        told = self.of("".join(f"step {i} loss 2.1 time: 0.35 min: 0.31 max: 0.4\n" for i in range(1, 30)))       # the least, no minutes
+        self.assertEqual((told["step"]["unit"], told["step"]["numbers"]["median"]), ("unknown", 0.35))
         for form in ("time: 1h2m3s", "time: 1.21K", "time: 1.73M", "time=2024-05-01T12:00:00Z", "Time: 2024-05-01", "time: 12/s", "time: 00:12:07"):
             with self.subTest(form=form):
                 self.assertIsNone(self.of(NOISE + "".join(f"step {i} loss 2.1 {form}\n" for i in range(1, 30)))["step"])
+
+    def test_a_time_without_a_unit(self) -> None:
+        """It is a number, unless the user or the rest of the log tells what it counts."""
+        body = "".join(f"step {i} | loss 2.1 | time {340 + i % 9}.5 | lr 1e-4\n" for i in range(1, 60))
+        values = [340.5 + i % 9 for i in range(1, 60)]
+        path = self.write(body)
+        step = self.ask(path)["step"]
+        self.assertEqual((step["unit"], step["median_ns"], step["max_ns"], step["total_ns"], step["slow_excess_ns"]), ("unknown", None, None, None, None))
+        self.assertEqual((step["numbers"]["median"], step["numbers"]["max"]), (statistics.median(values), max(values)))
+        text = " ".join(run("report", path)[1].decode().split())
+        self.assertIn("the log does not say their unit; give it with --time-unit s, ms or us", text)
+        self.assertNotRegex(text, r"STEP +[0-9.]+ (s|ms|min)\b")
+        for unit, ns in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+            step = self.ask(path, "--time-unit", unit)["step"]
+            self.assertEqual((step["unit"], step["median_ns"], step["numbers"]), ("given", round(statistics.median(values) * ns), None))
+        for key in ("iter_time=", "step_time: ", "batch_time ", "iter time: "):
+            self.assertEqual(self.of("".join(f"step {i} loss 2.1 {key}345.1\n" for i in range(1, 30)))["step"]["unit"], "unknown", key)
+
+    def test_a_unit_that_the_rest_of_a_log_tells(self) -> None:
+        clock = lambda i, per: f"2025-05-01 12:{int(i * per) // 60:02}:{int(i * per) % 60:02},{int(i * per * 1000) % 1000:03} "
+        of = lambda form, **more: self.of("".join(form(i) for i in range(1, 60)), *more)["step"]
+        for form, unit, ns in ((lambda i: clock(i, 0.36) + f"step {i} time 345.1\n", "clock", 345_100_000),
+                               (lambda i: clock(i, 2.2) + f"step {i} time 2.1\n", "clock", 2_100_000_000),
+                               (lambda i: clock(i * 10, 0.36) + f"step {10 * i} time 345.1\n", "clock", 345_100_000),
+                               (lambda i: clock(i, 0.036) + f"step {i} time 345.1\n", "unknown", None),
+                               (lambda i: f"step {i} time 345.1 global batch size 256 samples/sec 740\n", "rate", 345_100_000),
+                               (lambda i: f"I0501 12:00:0{i % 9}.123456 140000 train.py:320] step={i} loss=3.1 steps_per_sec=2.9 step_time=0.3451\n", "rate", 345_100_000),
+                               (lambda i: f"step {i} time 345.1\n" + (f"step {i} moved took 0.9ms\n" if i == 30 else ""), "unknown", None),
+                               (lambda i: f"step {i} time 345.1{'' if i % 3 else ' ms'}\n", "told", 345_100_000),
+                               (lambda i: f"Epoch: [0]  [{i}/1251]  eta: 0:45:12  loss: 6.9  time: 0.5  data: 0.2  max mem: 1234\n", "told", 500_000_000),
+                               (lambda i: f"[05/01 10:10:10 d2.utils.events]:  eta: 1:00:00  iter: {i}  time: 0.35  data_time: 0.01\n", "told", 350_000_000)):
+            with self.subTest(form(1)):
+                step = of(form)
+                self.assertEqual((step["unit"], step["median_ns"], step["count"]), (unit, ns, 59))
+        text = " ".join(run("report", self.write("".join(clock(i, 0.36) + f"step {i} time 345.1\n" for i in range(1, 60))))[1].decode().split())
+        self.assertIn("the times of day agree with milliseconds", text)
+
+    def test_blocks_of_ranks_without_a_prefix(self) -> None:
+        """At the same times of day they are ranks; later ones are not; without times that cannot be told."""
+        clock = lambda s: f"2025-05-01 12:{s // 60:02}:{s % 60:02} "
+        ranks = "".join(clock(i) + f"step {i} time 0.{300 + r}s\n" for r in range(4) for i in range(1, 101))
+        step = self.of(ranks)["step"]
+        self.assertEqual((step["count"], step["median_ns"], step["anew_are"], step["begin_anew"], step["lines_of_other_ranks"]), (100, 303_000_000, "ranks", 3, 300))
+        later = "".join(clock(100 * r + i) + f"step {i} time 0.{300 + r}s\n" for r in range(4) for i in range(1, 101))
+        step = self.of(later)["step"]
+        self.assertEqual((step["count"], step["anew_are"], step["begin_anew"], step["restarts"]), (400, "later", 3, 0))
+        bare = "".join(f"step {i} time 0.{300 + r}s\n" for r in range(4) for i in range(1, 101))
+        step = self.of(bare)["step"]
+        self.assertEqual((step["count"], step["anew_are"], step["begin_anew"], step["restarts"]), (400, "unknown", 3, 0))
+        text = " ".join(run("report", self.write(bare))[1].decode().split())
+        self.assertIn("numbers of steps begin anew 3 times, which may be ranks one behind the other, epochs or a run that was begun anew", text)
+        epochs = "".join(f"Epoch {r + 1}/4\n" + "".join(f"step {i} time 0.3s\n" for i in range(1, 101)) for r in range(4))
+        step = self.of(epochs)["step"]
+        self.assertEqual((step["count"], step["anew_are"], step["begin_anew"]), (400, None, 0))
+        uneven = "".join(clock(i) + f"step {i} time 0.{300 + r}s\n" for r, n in ((0, 60), (1, 100), (2, 80)) for i in range(1, n + 1))
+        step = self.of(uneven)["step"]
+        self.assertEqual((step["count"], step["anew_are"], step["max_ns"], step["min_ns"]), (100, "ranks", 302_000_000, 301_000_000))
 
     def test_times_of_more_than_a_step(self) -> None:
         for form in ("elapsed time: 34.9s", "total time: 34.91 sec", "wall time 12.5", "wall-clock time: 12.5", "remaining time: 999s", "Epoch time: 12.5s"):
@@ -233,15 +295,16 @@ class Steps(Case):
 
     def test_numbers_of_epochs(self) -> None:
         """What falls back is no restart, and of two brackets the last is the iteration."""
-        for form in ("Train: {e} [{i:4}/1251 (  4%)]  Loss: 6.9  Time: 0.351s, 2925.71/s  Data: 0.011 (0.020)", "INFO Train: [{e}/300][{i}/1251] time 0.351 (0.35)",
-                     "Epoch: [{e}][{i}/5005]\tTime  0.351 ( 0.330)", "Epoch(train) [{e}][{i}/1251]  time: 0.351", "Epoch {e} | step {i}/100 | step_time 0.351s",
-                     "[{i}/1251] time 0.351 (0.35)"):
+        for form in ("Train: {e} [{i:4}/1251 (  4%)]  Loss: 6.9  Time: 0.351s, 2925.71/s  Data: 0.011 (0.020)", "INFO Train: [{e}/300][{i}/1251] eta 0:07:12 time 0.351 (0.35) mem 100MB",
+                     "Epoch: [{e}][{i}/5005]\tTime  0.351 ( 0.330)\tData  0.010 ( 0.012)\tLoss 6.9",
+                     "Epoch(train) [{e}][{i}/1251]  time: 0.351  data_time: 0.01", "Epoch {e} | step {i}/100 | step_time 0.351s",
+                     "[{i}/1251] time 0.351s (0.35)"):
             with self.subTest(form=form):
                 told = self.of("".join(form.format(e=e, i=i) + "\n" for e in range(1, 4) for i in range(0, 1000, 10)))
                 self.assertEqual((told["step"]["count"], told["step"]["restarts"], told["step"]["repeated_steps"]), (300, 0, 0))
                 self.assertEqual((told["step"]["median_ns"], told["step"]["lines_of_other_ranks"]), (351_000_000, 0))
                 self.assertNotIn("repeated_steps", self.hints(told))
-        short = self.of("".join(f"Epoch: [{e}][{i}/5] time 0.351\n" for e in range(9) for i in range(5)))
+        short = self.of("".join(f"Epoch: [{e}][{i}/5] time 0.351s\n" for e in range(9) for i in range(5)))
         self.assertEqual((short["step"]["count"], short["step"]["lines_of_other_ranks"]), (45, 0))
 
     def test_files_of_ranks(self) -> None:
@@ -280,7 +343,9 @@ class Steps(Case):
         told = self.of("".join(f"step {i} loss 2.1 time: 341.2ms data: 11.6ms\n" for i in range(1, 30)))
         self.assertEqual([(p["name"], p["median_ns"]) for p in told["parts"]], [("data", 11_600_000)])
         self.assertEqual(told["parts"][0]["share"], 0.033998)
-        told = self.of("".join(f"step {i} loss 2.1 time: 341.2ms data: 11.6\n" for i in range(1, 30)))      # of whatever it is 11.6
+        told = self.of("".join(f"step {i} loss 2.1 time: 341.2ms data: 11.6\n" for i in range(1, 30)))      # the line says its unit once
+        self.assertEqual(told["parts"][0]["share"], 0.033998)
+        told = self.of("".join(f"step {i} loss 2.1 time: 0.341s data: 11.6\n" for i in range(1, 30)))      # of whatever it is 11.6
         self.assertIsNone(told["parts"][0]["share"])
         self.assertEqual(told["hints"], [])
         told = self.of("".join(megatron(i, 1000) + "time (ms) | forward: 600.0 | evaluate: 35210.1 |\n" for i in range(1, 30)))
@@ -314,6 +379,11 @@ class Steps(Case):
         text = "".join(f"[{i}] batch done: {i * 3} ticks in {i % 7 + 20} us\n" for i in range(1, 50))
         told = self.of(text, "--pattern", r"^\[([0-9]+)\].* in ([0-9]+) (us)")
         self.assertEqual((told["step"]["count"], told["step"]["max_ns"]), (49, 26_000))
+        for pattern, unit, ns in ((r"([0-9]+).* in ([0-9]+)", "told", 26_000), (r"^.([0-9]+).*: ([0-9]+) ticks", "unknown", None)):
+            step = self.ask(self.folder / "train.log", "--pattern", pattern)["step"]
+            self.assertEqual((step["unit"], step["max_ns"]), (unit, ns), pattern)
+        status, _, err = run("report", self.write(json.dumps([1]), "a.json"), "--time-unit", "ms")
+        self.assertIn("--time-unit is for logs", err)
         for pattern, why in (("([0-9]+)", "two groups"), ("([0-9]+", "--pattern: "), (r"nothing ([0-9]+) ([0-9]+)", "no line fits")):
             status, _, err = run("report", self.folder / "train.log", "--pattern", pattern)
             self.assertIn(why, err)
@@ -359,6 +429,120 @@ class Nccl(Case):
         self.assertEqual(told["nccl"]["ranks"], 16)
 
 
+class Timeouts(Case):
+    """Of collectives, in the words of several versions of PyTorch's watchdog."""
+    OLD = "[E ProcessGroupNCCL.cpp:828] [Rank {r}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={s}, OpType={op}, Timeout(ms)=1800000) ran for {ran} milliseconds before timing out.\n"
+    V23 = ("[rank{r}]:[E1206 18:44:12.715298746 ProcessGroupNCCL.cpp:607] [Rank {r}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={s}, OpType={op}, NumelIn={n}, NumelOut={n}, "
+           "Timeout(ms)=600000) ran for {ran} milliseconds before timing out.\n"
+           "[rank{r}]:[E1206 18:44:12.715588844 ProcessGroupNCCL.cpp:1664] [PG 0 (default_pg) Rank {r}] Exception (either an error or timeout) detected by watchdog "
+           "at work: {s}, last enqueued NCCL work: {e}, last completed NCCL work: {c}.\n"
+           "[rank{r}]:[E1206 18:44:12.8 ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank {r}] Timeout at NCCL work: {s}, last enqueued NCCL work: {e}, last completed NCCL work: {c}.\n"
+           "terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  [PG 0 (default_pg) Rank {r}] NCCL watchdog thread terminated "
+           "with exception: [Rank {r}] Watchdog caught collective operation timeout: "
+           "WorkNCCL(SeqNum={s}, OpType={op}, NumelIn={n}, NumelOut={n}, Timeout(ms)=600000) ran for {ran} milliseconds before timing out.\n")
+    V26 = ("[rank{r}]:[E ProcessGroupNCCL.cpp:632] [Rank {r}] Watchdog caught collective operation timeout: "
+           "WorkNCCL(SeqNum={s}, OpType={op}, NumelIn={n}, NumelOut={n}, Timeout(ms)=600000) ran for {ran} milliseconds before timing out.\n"
+           "[rank{r}]:[E ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank {r}] failure detected by watchdog at work sequence id: {s} "
+           "PG status: last enqueued work: {e}, last completed work: {c}\n")
+    BEHIND = ("[rank{r}]:[E ProcessGroupNCCL.cpp:1484] [PG 0 (default_pg) Rank {r}] Received a dump signal due to a collective timeout from rank 0 "
+              "and we will try our best to dump the debug info. Last enqueued NCCL work: {e}, last completed NCCL work: {c}.\n")
+
+    def line(self, form: str, rank: int, sequence: int = 42, op: str = "ALLREDUCE", n: int = 9801523, enqueued: int = 45, completed: int = 41) -> str:
+        return form.format(r=rank, s=sequence, op=op, n=n, e=enqueued, c=completed, ran=600061)
+
+    def test_a_rank_that_did_not_reach_it(self) -> None:
+        for form in (self.V23, self.V26):
+            with self.subTest(form[:60]):
+                text = "".join(self.line(form, r) for r in (0, 1, 2, 4, 5, 6, 7)) + self.line(self.BEHIND, 3, enqueued=41)
+                told = self.of(text)
+                hang = told["hang"]
+                self.assertEqual((hang["operation"], hang["sequence"], hang["group_description"]), ("all_reduce", 42, "default_pg"))
+                self.assertEqual((hang["waiting"], hang["never_entered"], hang["in_different_call"], hang["without_a_line"]), ([0, 1, 2, 4, 5, 6, 7], [3], [], []))
+                self.assertEqual(len(told["timeouts"]), 8, "each is said several times and counts once")
+                first = told["timeouts"][0]
+                keys = ("rank", "timed_out", "elements_in", "timeout_ms", "waited_ms", "last_enqueued", "last_completed", "line")
+                self.assertEqual([first[k] for k in keys], [0, True, 9801523, 600000, 600061, 45, 41, 1])
+                words = self.hints(told)["collective_timeout"]["words"]
+                self.assertTrue(words.startswith("Rank 3 never entered all_reduce #42 of the default group, in which ranks 0\u20132 and 4\u20137 wait; its last call was #41, which ended"), words)
+                self.assertEqual(told["hints"][0]["id"], "collective_timeout")
+        text = " ".join(run("report", self.write(text))[1].decode().split())
+        self.assertIn("rank 0 all_reduce #42 of the default group, 9,801,523 elements, waited 600 s; last enqueued #45, last completed #41 (line 1)", text)
+
+    def test_who_waits_alone_is_known(self) -> None:
+        told = self.of("".join(self.line(self.V23, r) for r in range(4)))
+        self.assertEqual((told["hang"]["waiting"], told["hang"]["never_entered"], told["hang"]["without_a_line"]), ([0, 1, 2, 3], [], []))
+        self.assertIn("no line tells which rank did not reach it", self.hints(told)["collective_timeout"]["words"])
+        told = self.of(NOISE.replace("nranks 16", "nranks 5") + "".join(self.line(self.V23, r) for r in range(4)))
+        self.assertEqual(told["hang"]["without_a_line"], [4])
+        self.assertIn("of rank 4 there is no line of a timeout", self.hints(told)["collective_timeout"]["words"])
+
+    def test_other_operations_and_earlier_calls(self) -> None:
+        told = self.of("".join(self.line(self.V23, r, op="BROADCAST" if r == 2 else "ALLREDUCE", n=8 if r == 2 else 4) for r in range(4)))
+        self.assertEqual(told["hang"]["in_different_call"], [2])
+        self.assertIn("In collective #42 of the default group, rank 2 called broadcast of 8 elements where rank 0 called all_reduce of 4 elements", self.hints(told)["collective_timeout"]["words"])
+        told = self.of("".join(self.line(self.OLD, r, sequence=7 if r == 1 else 42) for r in range(4)))
+        self.assertEqual([told["hang"][k] for k in ("in_earlier_call", "in_other_calls", "waiting", "group")], [[], [1], [0, 2, 3], ""])
+        self.assertIn("rank 1 timed out in another call (all_reduce #7), which may be of another group", self.hints(told)["collective_timeout"]["words"])
+        told = self.of("".join(self.line(self.V26, r, sequence=7 if r == 1 else 42) for r in range(4)))
+        self.assertEqual([told["hang"][k] for k in ("in_earlier_call", "in_other_calls", "waiting")], [[1], [], [0, 2, 3]])
+        self.assertIn("Rank 1 waits in an earlier call (all_reduce #7) than ranks 0, 2 and 3 (all_reduce #42)", self.hints(told)["collective_timeout"]["words"])
+
+    def test_ranks_of_a_group_are_no_ranks_of_the_job(self) -> None:
+        """Before the colon stands the rank of the job; the text of the exception has that of the group alone."""
+        line = ("[rank{r}]:[E ProcessGroupNCCL.cpp:632] [Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+                "OpType=_ALLGATHER_BASE, NumelIn=8, NumelOut=16, Timeout(ms)=600000) ran for 600061 milliseconds before timing out.\n"
+                "[rank{r}]:[E ProcessGroupNCCL.cpp:2271] [PG ID 2 PG GUID 5(tp) Rank {g}] Timeout at NCCL work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8.\n"
+                "  what():  [PG ID 2 PG GUID 5(tp) Rank {g}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+                "OpType=_ALLGATHER_BASE, Timeout(ms)=600000) ran for 600061 milliseconds\n")
+        told = self.of("".join(line.format(r=r, g=r - 4) for r in (4, 5)))
+        self.assertEqual((told["hang"]["waiting"], told["hang"]["group_description"], len(told["timeouts"])), ([4, 5], "tp", 2))
+
+    def test_beside_steps(self) -> None:
+        told = self.of("".join(f"step {i} time 0.3s\n" for i in range(1, 40)) + self.line(self.V23, 0))
+        self.assertEqual((told["step"]["count"], told["hang"]["waiting"]), (39, [0]))
+        told = self.of(NOISE + "INFO: the watchdog of NCCL work: fine\n" + "".join(f"step {i} time 0.3s\n" for i in range(1, 40)))
+        self.assertEqual((told["timeouts"], told["hang"]), ([], None))
+
+
+class Piped(Case):
+    """What holdup reads from a file it reads from standard input."""
+
+    def piped(self, data: str | bytes, *words: object) -> dict[str, Any]:
+        status, out, err = run("report", "-", *words, "--json", stdin=data if isinstance(data, bytes) else data.encode())
+        self.assertEqual(status, 0, err)
+        return json.loads(out)
+
+    def test_a_log(self) -> None:
+        text = "".join(f"step {i} time 0.3s\n" for i in range(1, 40))
+        self.assertEqual(self.piped(text), self.of(text))
+        long = "x" * 200 + "\n"
+        self.assertEqual(self.piped(long * 2000 + text)["step"], self.of(long * 2000 + text)["step"])
+        self.assertEqual(self.piped(gzip.compress(text.encode()))["step"]["count"], 39)
+        self.assertEqual(self.piped("".join(f"it {i} = 3.5 ms\n" for i in range(1, 9)), "--pattern", "it ([0-9]+) = ([0-9.]+)")["step"]["max_ns"], 3_500_000)
+
+    def test_samples_and_dumps(self) -> None:
+        csv = "timestamp, index, name, utilization.gpu [%], power.draw [W]\n" + "".join(f"2025/05/01 12:00:{s:02}.000, 0, NVIDIA A100-SXM4-80GB, 97 %, 300.00 W\n" for s in range(30))
+        path = self.write(csv, "smi.csv")
+        self.assertEqual(json.dumps(self.piped(csv)).replace("standard input", str(path)), json.dumps(self.ask(path)))
+
+    def test_a_trace_is_read_as_ever(self) -> None:
+        events = [{"ph": "X", "cat": "kernel", "name": "k" * 100, "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5, "args": {"device": 0, "stream": 7}} for i in range(3000)]
+        text = json.dumps({"traceEvents": events})
+        path = self.write(text, "t.json")
+        whole, piped = self.ask(path), self.piped(text)
+        self.assertGreater(len(text), 1 << 18)
+        self.assertEqual(piped["ranks"][0]["gpu"], whole["ranks"][0]["gpu"])
+        with open(path, "rb") as f:
+            status, out, err = run("report", "-", "--json", stdin=f.read())
+        self.assertEqual(status, 0, err)
+
+    def test_what_nobody_knows(self) -> None:
+        status, _, err = run("report", "-", stdin=b"hello\nworld\n")
+        self.assertEqual(status, 3)
+        self.assertIn("this is text, not a format that holdup reads", " ".join(err.split()))
+        self.assertEqual(run("report", "-", stdin=b"")[0], 3)
+
+
 class Faces(Case):
     def test_text_says_what_a_log_cannot(self) -> None:
         path = self.write("".join(megatron(i, 1000) for i in range(1, 30)))
@@ -366,6 +550,11 @@ class Faces(Case):
         self.assertEqual(status, 0, err)
         self.assertIn("Cannot tell from a log", " ".join(out.decode().split()))
         self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
+
+    def test_what_begins_with_a_bracket_is_no_json(self) -> None:
+        for line in ("[rank0]: loading", "[batch=1/1000]:", "[2025-05-01 12:00:00,123] [INFO] [timer.py:260:stop] nothing", "[titan] 2025-05-01 12:00:00 - root - INFO - step: 1 loss: 7"):
+            status, _, err = run("report", self.write((line + "\n") * 3, "x.log"))
+            self.assertEqual((status, "this is text, not a format that holdup reads" in " ".join(err.split())), (3, True), err)
 
     def test_what_is_no_log_is_refused(self) -> None:
         for text in ("hello\nworld\n", "step 3 of the recipe: stir for 5 min\n", "# notes\nsee iteration 12 of the plan\n"):

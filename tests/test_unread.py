@@ -222,12 +222,7 @@ class Faces(Folder):
 
     def test_info(self) -> None:
         status, out, _ = run("info", self.job, "--json")
-        decoder, text, seen = json.JSONDecoder(), out.decode(), []
-        while text.strip():
-            one, end = decoder.raw_decode(text.lstrip())
-            seen.append(one)
-            text = text.lstrip()[end:]
-        inventory, *files = seen
+        inventory, *files = json.loads(out)
         self.assertEqual((inventory["directory"], inventory["files"]), (str(self.job), 2))
         self.assertEqual((status, [s["unread"] and s["unread"][0]["file"] for s in files]), (3, [[], str(self.broken)]))
         self.assertIn(f"file {self.broken} unread ", self.text("info", self.job, status=3))

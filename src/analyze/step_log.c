@@ -51,7 +51,7 @@ static bool measure_rates(const hu_step_log *log, hu_arena *arena, hu_log_answer
         if (isfinite(batch))
             first = batch;
     }
-    if (!isfinite(a->samples) && isfinite(a->batch) && !a->batch_varies && a->step.median > 0)
+    if (!isfinite(a->samples) && isfinite(a->batch) && !a->batch_varies && a->step.median > 0 && !a->has_no_unit)
         a->samples = a->batch / (a->step.median / 1e9);
     return true;
 }
@@ -466,7 +466,7 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
         share.stats = hu_stats_of(values, part->ns.n);
         if (part->ns.n == 1 && log->steps.n > 2 && share.role == HU_LOG_OTHER)
             share.role = HU_LOG_ONCE;
-        if (share.role != HU_LOG_ONCE && a->step.n && a->step.median > 0)
+        if (share.role != HU_LOG_ONCE && a->step.n && a->step.median > 0 && !a->has_no_unit)
             share.share = share_of_step(share.stats.median, a->step.median);
         if (is_of_step(&share)) {
             sum += share.stats.median;
@@ -477,7 +477,7 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
     }
     if (a->parts.n)
         qsort(a->parts.at, a->parts.n, sizeof *a->parts.at, by_length);
-    a->rest_ns = !has_parts || sum > OVERLAP * a->step.median ? NAN : fmax(a->step.median - sum, 0);
+    a->rest_ns = !has_parts || a->has_no_unit || sum > OVERLAP * a->step.median ? NAN : fmax(a->step.median - sum, 0);
     return true;
 }
 
@@ -487,7 +487,7 @@ static void doubt_ops(const hu_step_log *log, hu_log_answer *a)
     static const double MORE = 2, NEARLY_ALL = 0.9; /* more than twice: what was before the first step is in none */
     const int64_t       last = log->steps.n ? log->steps.at[log->steps.n - 1].iteration : 0;
 
-    a->ops.is_impossible = log->steps.n > 1 && a->n_runs == 1 && !log->has_falls &&
+    a->ops.is_impossible = log->steps.n > 1 && !a->has_no_unit && a->n_runs == 1 && !log->has_falls &&
                            (double)a->n_steps >= NEARLY_ALL * (double)last && a->ops.ns > MORE * a->total_ns;
 }
 
@@ -517,10 +517,10 @@ static bool measure_prints(const hu_step_log *log, hu_arena *arena, hu_log_answe
 
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
 {
-    *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN};
+    *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN, .has_no_unit = log->steps.n > 0 && log->unit == HU_LOG_UNIT_UNKNOWN};
     if (!measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
-        !measure_prints(log, arena, out) || !hu_log_ops_measure(&log->ops, arena, &out->ops) ||
-        !hu_log_flops_measure(&log->flops, arena, &out->flops))
+        !measure_prints(log, arena, out) || !hu_log_hang_measure(log, arena, &out->hang) ||
+        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops))
         return false;
     doubt_ops(log, out);
     return true;

@@ -4,6 +4,7 @@
 #define HU_ANALYZE_STEP_LOG_H
 
 #include "analyze/bandwidth.h"
+#include "analyze/log_hang.h"
 #include "analyze/log_tables.h"
 #include "base/stats.h"
 #include "trace/step_log.h"
@@ -30,11 +31,12 @@ typedef struct {
 } hu_log_share;
 
 typedef struct {
-    hu_stats step;     /* ns of a step, by lines, without the warm-up */
-    int64_t  n_steps;  /* steps that the lines stand for */
-    int64_t  covers;   /* steps of a line, typically */
-    double   total_ns; /* of all lines, warm-up included */
-    double   run_ns;   /* the same, with the steps between the lines taken for typical ones */
+    bool     has_no_unit; /* what is called ns of steps below is not: it is the printed number times HU_LOG_BARE */
+    hu_stats step;        /* ns of a step, by lines, without the warm-up */
+    int64_t  n_steps;     /* steps that the lines stand for */
+    int64_t  covers;      /* steps of a line, typically */
+    double   total_ns;    /* of all lines, warm-up included */
+    double   run_ns;      /* the same, with the steps between the lines taken for typical ones */
     int64_t  run_steps;
     size_t   n_runs;     /* 1, and one more for each restart */
     bool     has_warmup; /* the first line took much longer, and is left out */
@@ -60,6 +62,7 @@ typedef struct {
 
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
     hu_stats        bus;        /* bits per second that ranks printed of a test of their own; n is 0 without */
+    hu_log_hang     hang;
     hu_op_answer    ops;
     hu_flops_answer flops;
     HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */

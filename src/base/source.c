@@ -82,6 +82,57 @@ static void file_close(hu_source *source)
     free(f);
 }
 
+static struct {
+    char  *bytes;
+    size_t n;
+} given_back;
+
+bool hu_source_give_back(hu_str bytes)
+{
+    char *copy = malloc(bytes.n + 1);
+
+    if (!copy)
+        return false;
+    if (bytes.n)
+        memcpy(copy, bytes.p, bytes.n);
+    free(given_back.bytes);
+    given_back.bytes = copy;
+    given_back.n = bytes.n;
+    return true;
+}
+
+/* Standard input as a whole again. */
+static hu_source *with_given_back(hu_source *file, hu_error *err)
+{
+    hu_source *whole = given_back.bytes ? hu_source_open_replay(file, given_back.bytes, given_back.n) : file;
+
+    if (!whole) {
+        hu_fail_memory(err);
+        file->close(file);
+        return NULL;
+    }
+    free(given_back.bytes);
+    given_back.bytes = NULL;
+    return whole;
+}
+
+/* A file that is standard input is opened anew, from where it stands, so that it can be read twice; else that itself. */
+static int open_stdin(bool *owns)
+{
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    struct stat st;
+    int         fd = -1;
+
+    if (at >= 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+        fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && lseek(fd, at, SEEK_SET) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    *owns = fd >= 0;
+    return fd < 0 ? STDIN_FILENO : fd;
+}
+
 hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_error *err)
 {
     const bool   is_stdin = strcmp(path, "-") == 0;
@@ -92,7 +143,9 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
         hu_fail_memory(err);
         return NULL;
     }
-    *f = (file_source){.base = {file_read, file_close, path, stop}, .fd = STDIN_FILENO, .owns_fd = !is_stdin};
+    *f = (file_source){.base = {file_read, file_close, path, stop}, .owns_fd = true};
+    if (is_stdin)
+        f->fd = open_stdin(&f->owns_fd);
     if (!is_stdin && (f->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
         if (errno == ENOENT)
             hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "no such file; check the spelling, or pass - for standard input");
@@ -108,7 +161,7 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
             return NULL;
         }
         f->may_block = !S_ISREG(st.st_mode);
-        if (f->owns_fd && !f->may_block) { /* what was passed as standard input may stand anywhere */
+        if (!is_stdin && !f->may_block) { /* what was passed as standard input may stand anywhere */
             f->base.read_at = file_read_at;
             f->base.bytes = (uint64_t)st.st_size;
         }
@@ -116,7 +169,7 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
         posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
     }
-    return &f->base;
+    return is_stdin ? with_given_back(&f->base, err) : &f->base;
 }
 
 static int64_t memory_read(hu_source *source, void *to, size_t room, hu_error *err)

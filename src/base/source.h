@@ -24,6 +24,9 @@ struct hu_source {
 /* path "-" is standard input.  NULL on failure. */
 hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_error *err);
 
+/* Bytes that were taken from standard input for a look: whoever opens it next gets them first.  False: no memory. */
+bool hu_source_give_back(hu_str bytes);
+
 /* Borrows the bytes.  NULL when there is no memory. */
 hu_source *hu_source_open_memory(hu_str bytes, const char *name);
 

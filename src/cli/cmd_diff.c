@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/diff_logs.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
 #include "cli/terminal.h"
@@ -79,8 +80,16 @@ static int run(hu_cli_call *call)
 {
     hu_job         job[2] = {{0}, {0}};
     hu_diff_report r = {0};
-    int            status = read_run(call, 0, &job[0], &r);
+    hu_inputs      named = {.at = (const char **)call->argv, .n = 2};
+    hu_error       err = {0};
+    int            status;
 
+    if (hu_command_check_outputs(call, &named, &err) < 0)
+        return hu_command_fail(&err);
+    status = hu_diff_logs(&((const options *)call->options)->shared, call->argv, call->arena);
+    if (status >= 0)
+        return status;
+    status = read_run(call, 0, &job[0], &r);
     if (status == 0)
         status = read_run(call, 1, &job[1], &r);
     if (status == 0)
@@ -99,10 +108,12 @@ const hu_command hu_command_diff = {
              "trace of one rank or the directory of all of them; of several ranks the slowest\n"
              "is compared.  Prints the verdict of each, the change of a step and of what it\n"
              "consists of, the operators and kernels that changed most, and which findings\n"
-             "are gone or new.  What was recorded in different ways is not compared, and the\n"
-             "answer says why.",
+             "are gone or new; of memory, what both recorded.  What was recorded in different\n"
+             "ways is not compared, and the answer says why.  Two memory snapshots and two logs\n"
+             "(of training runs or of nccl-tests) are compared by what both have.",
     .examples = "  holdup diff before.json.gz after.json.gz\n"
-                "  holdup diff before/ after/ --json",
+                "  holdup diff before/ after/ --json\n"
+                "  holdup diff monday.log tuesday.log",
     .wants = "runs",
     .example = "holdup diff before/ after/",
     .least = 2,

@@ -11,6 +11,7 @@
 #include "cli/inventory.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
+#include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "ingest/format.h"
@@ -77,7 +78,9 @@ typedef struct {
     const options *o;
     hu_arena      *arena;
     hu_out        *out;
-    size_t         width; /* of a line of text */
+    size_t         width;   /* of a line of text */
+    bool           is_list; /* JSON of more than one thing is an array */
+    size_t         n_told;
     hu_unread_list unread, partial;
 } answer;
 
@@ -197,6 +200,16 @@ static void write_text(const answer *a, hu_builder *b)
         hu_out_printf(out, "%-12sthe file is cut at byte %lld\n", "truncated", (long long)q->truncated_at);
 }
 
+/* Before each thing that is told of. */
+static void begin_next(answer *a)
+{
+    if (a->o->json && a->is_list)
+        hu_out_text(a->out, a->n_told ? ",\n" : "[\n");
+    else if (!a->o->json && a->n_told)
+        hu_out_text(a->out, "\n");
+    a->n_told++;
+}
+
 /* In the place of what would have been said about it. */
 static void write_unread(const answer *a, const hu_unread_list *one)
 {
@@ -247,11 +260,8 @@ static int info_of(answer *a, const char *path, int *status, hu_error *err)
 /* All that was named: directories in which there is nothing come last. */
 static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *err)
 {
-    size_t n = 0;
-
     for (size_t i = 0; i < inputs->n; i++) {
-        if (n++ && !a->o->json)
-            hu_out_text(a->out, "\n");
+        begin_next(a);
         if (info_of(a, inputs->at[i], status, err) < 0)
             return err->code;
     }
@@ -259,8 +269,7 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
     for (size_t i = 0; i < inputs->unread.n; i++) {
         const hu_unread *u = &inputs->unread.at[i];
 
-        if (n++ && !a->o->json)
-            hu_out_text(a->out, "\n");
+        begin_next(a);
         *status = hu_error_exit_status(HU_EEMPTY);
         if (hu_unread_add(&a->unread, a->arena, u->file, u->error, err) < 0)
             return err->code;
@@ -270,7 +279,7 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
 }
 
 /* A directory is what it holds, read or not. */
-static int write_folders(const answer *a, char **paths, size_t n, hu_error *err)
+static int write_folders(answer *a, char **paths, size_t n, hu_error *err)
 {
     struct stat st;
 
@@ -281,13 +290,23 @@ static int write_folders(const answer *a, char **paths, size_t n, hu_error *err)
             continue;
         if (hu_inventory_take(paths[i], &a->o->limits, a->arena, &inventory, err) < 0)
             return err->code;
+        begin_next(a);
         if (a->o->json)
             hu_inventory_json(&inventory, a->out);
         else
             hu_inventory_text(&inventory, a->width, a->out);
-        hu_out_text(a->out, "\n");
     }
     return 0;
+}
+
+static bool has_folder(char **paths, size_t n)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < n; i++)
+        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            return true;
+    return false;
 }
 
 static int info(const options *o, const hu_cli_call *call)
@@ -299,6 +318,7 @@ static int info(const options *o, const hu_cli_call *call)
     answer   a = {.o = o,
                   .arena = arena,
                   .width = hu_terminal_width(STDOUT_FILENO, o->output),
+                  .is_list = inputs->n + inputs->unread.n > 1 || has_folder(call->argv, (size_t)call->n),
                   .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
     int      status = 0, strict;
 
@@ -311,6 +331,8 @@ static int info(const options *o, const hu_cli_call *call)
         hu_out_abandon(a.out);
         return hu_command_fail(&err);
     }
+    if (o->json && a.is_list)
+        hu_out_text(a.out, "]\n");
     if (hu_out_close(a.out, &err) < 0)
         return hu_command_fail(&err);
     if (a.unread.n == inputs->n + inputs->unread.n)
@@ -321,7 +343,12 @@ static int info(const options *o, const hu_cli_call *call)
 
 static int run(hu_cli_call *call)
 {
-    return info(call->options, call);
+    const options *o = call->options;
+    hu_error       err = {0};
+
+    if (hu_standard_input_prepare(&call->inputs, &o->limits, &err) < 0)
+        return hu_command_fail(&err);
+    return info(o, call);
 }
 
 const hu_command hu_command_info = {
@@ -332,7 +359,8 @@ const hu_command hu_command_info = {
     .about = "Reads each file once and prints what it is and what it holds, without analysing it:\n"
              "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps, answers of\n"
              "RAS, samples of monitors, logs of training runs.  Of a directory it first counts all files\n"
-             "in it and below by what they are, and says of those that holdup does not read why.",
+             "in it and below by what they are, and says of those that holdup does not read why.  JSON is\n"
+             "an object for one file, and an array for a directory or several files.",
     .examples = "  holdup info trace.json.gz\n"
                 "  holdup info run/ --json",
     .wants = "a trace",

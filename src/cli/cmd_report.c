@@ -19,6 +19,7 @@
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
 #include "cli/report_sums.h"
+#include "cli/standard_input.h"
 #include "job/sorted.h"
 #include "job/spread.h"
 #include "cli/terminal.h"
@@ -44,13 +45,14 @@ typedef struct {
     hu_show     show;
     hu_part     part;
     bool        list, full, open;
-    int         group_by, compat, suggest;
+    int         group_by, compat, suggest, time_unit;
     int64_t     frames, batch;
     const char *unit;
 } options;
 
 static const char *const groups[] = {"name", "shapes", "stack", "module", NULL}; /* as hu_grouping */
 static const char *const profilers[] = {"none", "ncu", NULL};
+static const char *const time_units[] = {"log", "s", "ms", "us", NULL};
 static const char *const tools[] = {"none", "hta", "tracelens", NULL}; /* as hu_compat */
 
 static size_t view_words(const char **out, size_t room)
@@ -141,8 +143,12 @@ static const hu_option rows[] = {
      "amd-smi, a scrape of an exporter, or an answer of Prometheus; may be repeated",
      AT(with), .parse = parse_with, .heading = "input"},
     {"pattern", 0, HU_OPTION_TEXT, "REGEX",
-     "of a log: find steps by this extended regular expression, whose groups are number, time and unit (s, ms, us)",
+     "of a log: find steps by this extended regular expression, whose groups are number, time and, if you like, unit "
+     "(s, ms, us)",
      AT(pattern), .heading = "input"},
+    {"time-unit", 0, HU_OPTION_CHOICE, "UNIT",
+     "of a log: read times of steps that say no unit in s, ms or us (default: as the rest of the log tells)", AT(time_unit),
+     time_units, .heading = "input"},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", AT(html), .heading = "page",
      .value = HU_VALUE_WRITE},
     {"full", 0, HU_OPTION_FLAG, NULL, "put every slice of every rank into the page (default: up to 2 million slices)",
@@ -501,7 +507,7 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
     if (sorted->of[HU_INPUT_EXECUTION].n == n)
         return hu_report_executions(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_LOG].n == n)
-        return hu_report_log(&o->shared, &call->inputs, sorted->pattern, option_of_traces(o), call->arena);
+        return hu_report_log(&o->shared, &call->inputs, &sorted->logs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_COUNTERS].n == n)
         return report_kernels(o, call);
     if (sorted->of[HU_INPUT_DUMP].n == n)
@@ -521,16 +527,22 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
 /* By what they are, as soon as each was looked at. */
 static int report_sorted(const options *o, hu_cli_call *call, const regex_t *pattern)
 {
-    hu_sorted_inputs sorted;
-    hu_error         err = {0};
-    int              status;
+    static const double seconds[] = {0, 1, 1e-3, 1e-6}; /* as time_units */
+    hu_sorted_inputs    sorted;
+    hu_error            err = {0};
+    int                 status;
 
-    if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
+    if (hu_standard_input_prepare(&call->inputs, &o->shared.limits, &err) < 0 ||
+        hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
         hu_inputs_sort(&call->inputs, &o->shared.limits, pattern != NULL, call->arena, &sorted, &err) < 0)
         return hu_command_fail(&err);
-    sorted.pattern = pattern;
+    sorted.logs = (hu_log_how){pattern, seconds[o->time_unit]};
     if (pattern && sorted.of[HU_INPUT_LOG].n == 0) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--pattern is for logs, and none of these files is text");
+        return hu_command_fail(&err);
+    }
+    if (o->time_unit && sorted.of[HU_INPUT_LOG].n == 0) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--time-unit is for logs, and none of these files is one");
         return hu_command_fail(&err);
     }
     status = report_one_kind(o, call, &sorted);
@@ -573,8 +585,8 @@ const hu_command hu_command_report = {
     .group = HU_GROUP_EXPLAIN,
     .summary = "show where the time of a job goes, why, and what a fix would save",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
-             "input) or `holdup run` (.pftrace).  Prints where the time of a step goes, what holds\n"
+    .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst) or `holdup run` (.pftrace), or\n"
+             "any of what is named below from standard input (-).  Prints where the time of a step goes, what holds\n"
              "it up, what each fix would save, which operators, kernels and copies take the time,\n"
              "and how far the trace can be trusted.  Several files, or a directory, are the ranks\n"
              "of one job; mpirun divides them over processes and machines (docs/many-ranks.md).\n"
@@ -593,6 +605,7 @@ const hu_command hu_command_report = {
                 "  mpirun -n 4 holdup report run/\n"
                 "  holdup report dumps/\n"
                 "  holdup report train.log\n"
+                "  kubectl logs job | holdup report -\n"
                 "  holdup report smi.csv\n"
                 "  holdup report trace.json.gz profile.ncu-rep memory.pickle slurm.out smi.csv\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",

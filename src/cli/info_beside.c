@@ -128,7 +128,7 @@ static void write_log(writer *w, const hu_beside_log *l)
     count(w, "lines", "lines", (int64_t)l->log.n_lines);
     count(w, "steps", "steps", l->says.n_steps);
     hu_units_time(step, l->says.step.median);
-    if (l->says.step.n)
+    if (l->says.step.n && !l->says.has_no_unit)
         text(w, "median_step", "median step", hu_str_of(step));
     count(w, "nccl_lines", "NCCL lines", (int64_t)nccl->n_lines);
     if (nccl->ranks)

@@ -25,16 +25,16 @@ int hu_log_pattern_compile(const char *pattern, regex_t *out, hu_error *err)
                    "--pattern needs two groups, of the step's number and its time: 'step ([0-9]+) took ([0-9.]+) (ms)'");
 }
 
-static int read_one(const char *path, const regex_t *pattern, const hu_limits *limits, hu_arena *arena, hu_step_log *out,
+static int read_one(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena, hu_step_log *out,
                     hu_error *err)
 {
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &how, err);
+    const hu_input_options options = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &options, err);
     int                    rc;
 
     if (!in)
         return err->code;
-    rc = hu_step_log_read(in, pattern, arena, out, err);
+    rc = hu_step_log_read(in, how, arena, out, err);
     hu_input_close(in);
     return rc;
 }
@@ -60,7 +60,7 @@ static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_aren
     return hu_out_close(out, err);
 }
 
-int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const regex_t *pattern, const char *other,
+int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const hu_log_how *how, const char *other,
                   hu_arena *arena)
 {
     hu_step_log log = {.writer = HU_STR("")};
@@ -68,11 +68,13 @@ int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const regex_
     int         rc = 0;
 
     if (other)
-        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                     "--%s is not for logs, which have no timeline; they take --pattern, --json, --output and --top", other);
+        rc = hu_fail(
+            &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "--%s is not for logs, which have no timeline; they take --pattern, --time-unit, --json, --output and --top",
+            other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
-        rc = read_one(inputs->at[i], pattern, &shared->limits, arena, &log, &err);
-    if (rc == 0 && pattern && log.steps.n == 0)
+        rc = read_one(inputs->at[i], how, &shared->limits, arena, &log, &err);
+    if (rc == 0 && how->pattern && log.steps.n == 0)
         rc = hu_fail(&err, HU_EFORMAT, inputs->at[0], HU_NO_OFFSET,
                      "no line fits --pattern; its groups are the step's number, its time and, if you like, s, ms or us");
     if (rc == 0)

@@ -8,6 +8,7 @@
  *    the next one starts at a brace that follows a comma and is followed by a member that events have;
  *  - PyTorch's execution traces are named like profiler traces and are something else.
  */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/json_scan.h"
@@ -32,6 +33,12 @@ typedef struct {
     hu_error          *err;
 } document;
 
+/* "2025-05-01", which no number of JSON is. */
+static bool is_date(const char *p, const char *end)
+{
+    return end - p > 10 && isdigit((unsigned char)p[0]) && p[4] == p[7] && (p[4] == '-' || p[4] == '/');
+}
+
 static bool probe(hu_str head)
 {
     const char *p = head.p, *end = head.p + head.n;
@@ -40,7 +47,11 @@ static bool probe(hu_str head)
         p += 3;
     while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
         p++;
-    return p < end && (*p == '{' || *p == '[');
+    if (p == end || *p != '[')
+        return p < end && *p == '{';
+    for (p++; p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'); p++)
+        continue;
+    return p == end || (!isalpha((unsigned char)*p) && !is_date(p, end)); /* "[rank0]: …" and "[2025-05-01 …" are logs */
 }
 
 static int64_t offset_of(const document *d, const char *p)

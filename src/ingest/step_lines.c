@@ -9,6 +9,7 @@
 
 enum { DIGITS = 40 };
 static const double MOST_SECONDS = 1e6; /* of a step; more is no time of one */
+static const double MOST_BARE = 1e9;    /* of whatever it counts */
 
 static bool is_word(char c)
 {
@@ -240,7 +241,7 @@ static double unit_of(hu_str word)
  * A time with its unit behind it ("345.1ms", "0.35 s"), or in `unit` seconds.  What sticks to the number and is no unit
  * makes it none: "1h2m3s", "1.21K", "2024-05-01"; a word behind a blank may be the next key ("0.35 min: 0.31").  NaN: none.
  */
-static double seconds_of(hu_str line, double number, size_t end, double unit)
+static double seconds_of(hu_str line, double number, size_t end, double unit, bool *has_unit)
 {
     const size_t at = skip(line, end, " ");
     size_t       to = at;
@@ -249,6 +250,7 @@ static double seconds_of(hu_str line, double number, size_t end, double unit)
     while (to < line.n && (isalpha((unsigned char)line.p[to]) || (unsigned char)line.p[to] >= 0x80))
         to++;
     factor = unit_of((hu_str){line.p + at, to - at});
+    *has_unit = false;
     if (at == end && to == at)
         return to < line.n && strchr("-:/%_", line.p[to]) && line.p[to] ? (double)NAN : number * unit;
     if (isnan(factor) || (to < line.n && (is_word(line.p[to]) || line.p[to] == '/')))
@@ -261,7 +263,22 @@ static double seconds_of(hu_str line, double number, size_t end, double unit)
         if (next > to && next < line.n && isdigit((unsigned char)line.p[next]))
             return NAN;
     }
+    *has_unit = true;
     return number * factor;
+}
+
+double hu_line_time(hu_str line, double number, size_t end, bool *is_bare)
+{
+    bool         has_unit;
+    const double seconds = seconds_of(line, number, end, 1, &has_unit);
+
+    *is_bare = !has_unit;
+    return seconds;
+}
+
+double hu_line_unit(hu_str word)
+{
+    return unit_of(word);
 }
 
 /* "elapsed time", "total time": of more than a step, or of something else. */
@@ -283,12 +300,35 @@ static bool is_other_time(hu_str line, size_t key)
     return false;
 }
 
-/* Of keys whose name or line says the unit.  NaN: none of them is there, or it is no time of a step. */
-static double find_seconds(hu_str line)
+/* Of programs that are known to print seconds without saying so: words that stand together in their lines alone. */
+static bool is_known_for_seconds(hu_str line)
+{
+    static const char *const known[][4] = {
+        {"eta", "time", "data_time", "time"}, /* mmcv, mmengine, Detectron2 */
+        {"eta", "time", "data", "max mem"},   /* references of torchvision */
+        {"epoch: [", "time", "data", "loss"}, /* PyTorch's example of ImageNet */
+        {"train: [", "eta", "time", "mem"},   /* Swin Transformer */
+        {"epoch(train)", "time", "data_time", "time"},
+    };
+    size_t end;
+
+    for (size_t i = 0; i < HU_COUNT(known); i++) {
+        size_t k = 0;
+
+        while (k < HU_COUNT(known[i]) && find_word(line, 0, known[i][k], &end))
+            k++;
+        if (k == HU_COUNT(known[i]))
+            return true;
+    }
+    return false;
+}
+
+/* NaN: no key of a time is there, or it is no time of a step; *is_bare: neither key nor line says the unit. */
+static double find_seconds(hu_str line, bool *is_bare, double *unit_s)
 {
     static const struct {
         const char *key;
-        double      unit; /* seconds, where none is behind the number; NaN: then it is no time */
+        double      unit; /* seconds, where none is behind the number; 0: not known, NaN: then it is no time */
     } keys[] = {
         {"elapsed time per iteration (ms)", 1e-3},
         {"elapsed_time_per_iteration_ms", 1e-3},
@@ -301,12 +341,15 @@ static double find_seconds(hu_str line)
         {"iter_time_ms", 1e-3},
         {"time_ms", 1e-3},
         {"step_time_s", 1},
-        {"step_time", 1},
-        {"iter_time", 1},
-        {"step time", 1},
-        {"iter time", 1},
-        {"batch_time", 1},
-        {"time", 1},
+        {"train_step_timing in s", 1}, /* NeMo */
+        {"step_seconds", 1},
+        {"seconds:", 1}, /* MaxText: "completed step: 7, seconds: 4.118, TFLOP/s/device: 412.1" */
+        {"step_time", 0},
+        {"iter_time", 0},
+        {"step time", 0},
+        {"iter time", 0},
+        {"batch_time", 0},
+        {"time", 0},
         {"dt", NAN},
         {"step", NAN}, /* "Step 6033.8ms" */
         {"took", NAN},
@@ -315,6 +358,7 @@ static double find_seconds(hu_str line)
     for (size_t i = 0; i < HU_COUNT(keys); i++) {
         double number, seconds;
         size_t from = 0, n;
+        bool   has_unit;
 
         while (find_word(line, from, keys[i].key, &from)) {
             const size_t at = skip(line, from, " \t:=#");
@@ -322,8 +366,10 @@ static double find_seconds(hu_str line)
             n = number_at(line, at, &number);
             if (!n || is_other_time(line, from - strlen(keys[i].key)))
                 continue;
-            seconds = seconds_of(line, number, at + n, keys[i].unit);
-            if (seconds > 0 && seconds < MOST_SECONDS)
+            seconds = seconds_of(line, number, at + n, keys[i].unit == 0 ? 1 : keys[i].unit, &has_unit);
+            *is_bare = !has_unit && keys[i].unit == 0 && !is_known_for_seconds(line);
+            *unit_s = *is_bare ? 0 : seconds / number;
+            if (seconds > 0 && seconds < (*is_bare ? MOST_BARE : MOST_SECONDS))
                 return seconds;
         }
     }
@@ -379,6 +425,11 @@ static int64_t find_epoch(hu_str line)
     return -1;
 }
 
+int64_t hu_line_epoch(hu_str line)
+{
+    return find_epoch(line);
+}
+
 /* "53: " of srun -l, "[rank3]", "[default3]:", "[1,3]<stdout>" of mpirun.  Negative: none. */
 static int64_t find_rank(hu_str line)
 {
@@ -401,14 +452,15 @@ static int64_t find_rank(hu_str line)
                                                                                                           : -1;
 }
 
-bool hu_line_seconds(hu_str line, const char *key, double *out)
+bool hu_line_seconds(hu_str line, const char *key, double *out, bool *is_bare)
 {
     size_t end;
     double number;
 
     if (!number_behind(line, key, &number, &end))
         return false;
-    *out = seconds_of(line, number, end, 1);
+    *out = hu_line_time(line, number, end, is_bare);
+    *is_bare = *is_bare && !is_known_for_seconds(line);
     return isfinite(*out);
 }
 
@@ -471,8 +523,11 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
                                          "tokens_per_sec", "tokens per second", "tps",   NULL};
     static const char *const samples[] = {
         "samples/sec", "samples per second", "currsamplespersec", "img/s", "images/sec", "samples_per_second", NULL};
+    static const char *const steps[] = {"steps_per_sec", "steps_per_second", "steps/s", "steps/sec",
+                                        "it/s",          "iters/s",          NULL};
     static const char *const tflops[] = {"throughput per gpu (tflop/s/gpu)", "tflops", "tflop/s", NULL};
     double                   seconds;
+    bool                     is_bare = false;
     size_t                   unused;
     hu_line_kind             kind = HU_LINE_STEP;
 
@@ -481,7 +536,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
     *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1, .epoch = -1, .rank = -1};
     if (step->iteration < 0)
         return HU_LINE_NONE;
-    seconds = find_seconds(line);
+    seconds = find_seconds(line, &is_bare, &step->unit_s);
     if (find_word(line, 0, "elapsed time per iteration (ms)", &unused) ||
         find_word(line, 0, "elapsed_time_per_iteration_ms", &unused) ||
         find_word(line, 0, "elapsed time per iteration (s)", &unused))
@@ -496,11 +551,13 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
         return HU_LINE_NONE;
     step->epoch = find_epoch(line);
     step->rank = find_rank(line);
-    step->ns = isnan(seconds) ? 0 : llround(seconds * 1e9);
+    step->is_bare = is_bare && isfinite(seconds);
+    step->ns = isnan(seconds) ? 0 : llround(seconds * (step->is_bare ? HU_LOG_BARE : 1e9));
     step->batch = number_or_nan(line, batches);
     step->tokens = rate_or_nan(line, tokens);
     step->samples = rate_or_nan(line, samples);
     step->tflops = rate_or_nan(line, tflops);
+    step->per_s = step->is_bare ? rate_or_nan(line, steps) : (double)NAN;
     return kind;
 }
 

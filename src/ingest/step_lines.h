@@ -13,7 +13,7 @@ typedef enum {
     HU_LINE_STEP,      /* of others: a number behind "step" or "iter", and a time */
 } hu_line_kind;
 
-/* Fills *step but for covers, line and run. */
+/* Fills *step but for covers, line and run.  A time without a unit is its number times HU_LOG_BARE. */
 hu_line_kind hu_step_line(hu_str line, hu_log_step *step);
 
 /* The next "name: milliseconds" of a line with "time (ms) |"; *at goes on behind it.  False: no more. */
@@ -25,7 +25,16 @@ size_t hu_step_parts(hu_str line);
 /* The number behind a key as a word of its own, "key: 1,234.5", "key=3"; false: none. */
 bool hu_line_number(hu_str line, const char *key, double *out);
 
-/* The same as seconds, by the unit behind it; without one they are seconds. */
-bool hu_line_seconds(hu_str line, const char *key, double *out);
+/* The same as seconds, by the unit behind it; *is_bare: there is none, and *out is the number. */
+bool hu_line_seconds(hu_str line, const char *key, double *out, bool *is_bare);
+
+/* The epoch that a line names; negative: none. */
+int64_t hu_line_epoch(hu_str line);
+
+/* A number that ends at `end` of the line as seconds, the same way.  NaN: what sticks to it makes it no time. */
+double hu_line_time(hu_str line, double number, size_t end, bool *is_bare);
+
+/* The seconds of a unit, "ms", "seconds"; NaN: it is none. */
+double hu_line_unit(hu_str word);
 
 #endif

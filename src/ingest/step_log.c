@@ -17,12 +17,15 @@
 #include "ingest/deepspeed_ops.h"
 #include "ingest/flops_profile.h"
 #include "ingest/format.h"
+#include "ingest/log_unit.h"
+#include "ingest/log_blocks.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
 #include "ingest/rank_times.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
+#include "ingest/watchdog_lines.h"
 
 enum {
     MOST_LINE = 1 << 16,
@@ -36,21 +39,23 @@ enum {
 };
 
 typedef struct {
-    hu_step_log    *out;
-    hu_arena       *arena;
-    const regex_t  *pattern;
-    uint64_t        line;   /* of this file, from 1 on */
-    int64_t         now_ns; /* Unix time that was printed last; 0 none */
-    size_t          first;  /* steps before this file */
-    size_t          first_of_run;
-    hu_log_step     leader; /* the last of the rank that a prefix names first; covers is 0 without */
-    hu_line_kind    kind;   /* of the steps so far */
+    hu_step_log   *out;
+    hu_arena      *arena;
+    const regex_t *pattern;
+    uint64_t       line;   /* of this file, from 1 on */
+    int64_t        now_ns; /* Unix time that was printed last; 0 none */
+    size_t         first;  /* steps before this file */
+    size_t         first_of_run;
+    hu_log_step    leader;  /* the last of the rank that a prefix names first; covers is 0 without */
+    hu_line_kind   kind;    /* of the steps so far */
+    HU_VEC(int64_t) data;   /* times of loading that say no unit, as steps */
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
     hu_str          writer; /* "" */
     hu_tests_reader tests;
     hu_ops_reader   ops;
     hu_flops_reader flops;
     hu_ranks_reader ranks;
+    bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
     bool            is_brief;     /* and looks at the beginning alone */
@@ -141,7 +146,7 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
 
     if (twin) {
         r->out->n_twins++;
-        if (step.ns > twin->ns)
+        if (step.ns > twin->ns && step.is_bare == twin->is_bare)
             twin->ns = step.ns;
         return true;
     }
@@ -172,6 +177,7 @@ static bool take_step(reader *r, hu_str line)
     if (r->kind && kind < r->kind) {
         r->out->steps.n = r->first_of_run = r->first;
         r->leader = (hu_log_step){0};
+        r->data.n = 0;
     }
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
@@ -254,15 +260,24 @@ static bool take_parts(reader *r, hu_str line, size_t at)
     return true;
 }
 
-/* "data: 0.02" of a step's line: seconds. */
+/* Without a unit, "data: 0.02" of a step's line has that of the step. */
 static bool take_data(reader *r, hu_str line)
 {
     static const char *const keys[] = {"data_time", "data time", "data"};
+    const hu_log_step       *step = &r->out->steps.at[r->out->steps.n - 1];
     double                   seconds;
+    bool                     is_bare;
 
     for (size_t i = 0; i < HU_COUNT(keys); i++)
-        if (hu_line_seconds(line, keys[i], &seconds))
-            return seconds < 1e6 ? add_part(r, HU_STR("data"), llround(seconds * 1e9)) : true;
+        if (hu_line_seconds(line, keys[i], &seconds, &is_bare)) {
+            if (seconds >= 1e6)
+                return true;
+            if (is_bare && step->is_bare)
+                return hu_vec_push(r->arena, &r->data, llround(seconds * HU_LOG_BARE));
+            if (is_bare && step->unit_s > 0)
+                seconds *= step->unit_s;
+            return add_part(r, HU_STR("data"), llround(seconds * 1e9));
+        }
     return true;
 }
 
@@ -274,22 +289,37 @@ static hu_str group(hu_str line, const regmatch_t *found, size_t k)
     return found[k].rm_so < 0 ? (hu_str){0} : (hu_str){line.p + found[k].rm_so, (size_t)(found[k].rm_eo - found[k].rm_so)};
 }
 
+/* By the group of the unit, else by what stands behind the number. */
+static double pattern_seconds(hu_str line, hu_str unit, double number, size_t end, bool *is_bare)
+{
+    double seconds = hu_line_unit(unit) * number;
+
+    *is_bare = false;
+    if (isnan(seconds) && unit.n == 0)
+        seconds = hu_line_time(line, number, end, is_bare);
+    if (isfinite(seconds))
+        return seconds;
+    *is_bare = true;
+    return number;
+}
+
 static bool take_pattern(reader *r, hu_str line)
 {
     regmatch_t  found[4] = {{0, (regoff_t)line.n}};
-    hu_log_step step = {.covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN};
-    double      seconds;
-    hu_str      unit;
+    hu_log_step step = {
+        .covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN, .per_s = NAN};
+    double number, seconds;
+    bool   is_bare;
 
     if (regexec(r->pattern, line.p, HU_COUNT(found), found, REG_STARTEND) != 0)
         return true;
-    unit = group(line, found, 3);
-    if (!hu_parse_i64(group(line, found, 1), &step.iteration) || !hu_parse_f64(group(line, found, 2), &seconds))
+    if (!hu_parse_i64(group(line, found, 1), &step.iteration) || !hu_parse_f64(group(line, found, 2), &number))
         return true;
-    seconds *= hu_str_starts_with(unit, "ms") ? 1e-3 : hu_str_starts_with(unit, "u") ? 1e-6 : 1;
-    if (!(seconds > 0) || seconds > 1e6)
+    seconds = pattern_seconds(line, group(line, found, 3), number, (size_t)found[2].rm_eo, &is_bare);
+    if (!(seconds > 0) || seconds > (is_bare ? 1e9 : 1e6))
         return true;
-    step.ns = llround(seconds * 1e9);
+    step.is_bare = is_bare;
+    step.ns = llround(seconds * (is_bare ? HU_LOG_BARE : 1e9));
     r->kind = HU_LINE_STEP;
     return add_step(r, step, HU_LINE_STEP);
 }
@@ -367,6 +397,13 @@ static bool take_oom(reader *r, hu_str line)
     return oom->text.p != NULL;
 }
 
+/* "Epoch 2/3" between steps whose lines do not say so. */
+static void look_for_epoch(reader *r, hu_str line, size_t n_before)
+{
+    if (n_before > r->first && r->out->steps.n == n_before && !r->names_epochs && hu_str_has(line, HU_STR("poch")))
+        r->names_epochs = hu_line_epoch(line) >= 0;
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
@@ -380,11 +417,13 @@ static bool take_line(reader *r, hu_str line, char *room)
     if (line.n >= LEAST_LINE) {
         if (!r->is_probe)
             take_time(r, line);
-        if (!take_oom(r, line))
+        if (!take_oom(r, line) || !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
             return false;
+        if (is_taken)
+            return true;
     }
     if (r->pattern)
-        return line.n == 0 || take_pattern(r, line);
+        return line.n == 0 || (take_pattern(r, line) && (look_for_epoch(r, line, before), true));
     if (!take_tables(r, line, &is_taken))
         return false;
     if (line.n < LEAST_LINE || is_taken)
@@ -396,15 +435,19 @@ static bool take_line(reader *r, hu_str line, char *room)
     parts = hu_step_parts(line);
     if (parts)
         return take_parts(r, line, parts);
-    return take_step(r, line) && (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
+    if (!take_step(r, line))
+        return false;
+    look_for_epoch(r, line, before);
+    return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
            hu_nccl_line(line, r->line, r->arena, &r->out->nccl);
 }
 
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ops.n || log->tuning.spaces.n ||
-           log->bus_prints.n || log->flops.iter_ns > 0 || (log->benches.n && log->benches.at[0].rows.n);
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->timeouts.n || log->ops.n ||
+           log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
+           (log->benches.n && log->benches.at[0].rows.n);
 }
 
 /* Lines end in \n or, of progress bars, in \r; of one that is very long only the beginning is looked at. */
@@ -488,8 +531,21 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
-int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err)
+/* Times without a unit get one, if it can be known. */
+static int find_unit(reader *r, const hu_log_how *how, hu_error *err)
 {
+    if (!hu_log_unit_find(r->out, r->first, how ? how->unit_s : 0, r->arena))
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < r->data.n && r->out->unit_s > 0; i++)
+        if (!add_part(r, HU_STR("data"), llround((double)r->data.at[i] * r->out->unit_s * (1e9 / HU_LOG_BARE))))
+            return hu_fail_memory(err);
+    return 0;
+}
+
+int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_step_log *out, hu_error *err)
+{
+    const regex_t *pattern = how ? how->pattern : NULL;
+
     reader r = {.out = out,
                 .arena = arena,
                 .pattern = pattern,
@@ -513,6 +569,10 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
         out->steps.n = r.first;
+    if (rc == 0)
+        rc = find_unit(&r, how, err);
+    if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.first))
+        out->has_falls = had_falls;
     if (rc == 0 && take_rank_file(&r))
         out->has_falls = had_falls;
     return rc;

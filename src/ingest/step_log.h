@@ -17,10 +17,16 @@ bool hu_step_log_is(hu_input *in, bool any_text);
 /* The same of its beginning, some hundred KiB: for what may also be another thing, and is not to be read twice. */
 bool hu_step_log_begins(hu_input *in);
 
+/* What the user says of lines. */
+typedef struct {
+    const regex_t *pattern; /* finds those of steps: groups are number, time and, if there, unit; NULL: known forms */
+    double         unit_s;  /* seconds of a time that says no unit; 0: not said */
+} hu_log_how;
+
 /*
- * Adds an open input to *out; texts live in `arena`.  `pattern`, or NULL: finds lines of steps by its groups 1 (number of
- * the step), 2 (time) and 3 (s, ms or us; none: s).  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO.
+ * Adds an open input to *out; texts live in `arena`.  `how` may be NULL.  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or
+ * HU_EIO.
  */
-int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err);
+int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_step_log *out, hu_error *err);
 
 #endif

@@ -120,7 +120,7 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
     if (rc == 0 && node->n)
         rc = add_node(node, limits, arena, out, unread, err);
     if (rc == 0 && logs->n)
-        rc = hu_beside_logs_read(logs, inputs->pattern, limits, arena, out, unread, err);
+        rc = hu_beside_logs_read(logs, &inputs->logs, limits, arena, out, unread, err);
     if (rc == 0 && sums->n)
         rc = hu_beside_sums_read(sums, limits, arena, out, unread, err);
     if (rc == 0 && out->ras.n)

@@ -128,8 +128,8 @@ struct hu_beside {
 int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                    hu_unread_list *unread, hu_error *err);
 
-/* The parts of it.  Each file is a log by itself; `pattern`: as hu_sorted_inputs.  Return 0 or HU_ENOMEM. */
-int hu_beside_logs_read(const hu_inputs *files, const regex_t *pattern, const hu_limits *limits, hu_arena *arena,
+/* The parts of it.  Each file is a log by itself.  Return 0 or HU_ENOMEM. */
+int hu_beside_logs_read(const hu_inputs *files, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
                         hu_beside *out, hu_unread_list *unread, hu_error *err);
 int hu_beside_sums_read(const hu_inputs *files, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                         hu_unread_list *unread, hu_error *err);

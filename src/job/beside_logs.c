@@ -18,20 +18,20 @@ static const double FEWEST_PARTS = 2, MOST_PARTS = 64;
 
 /* reading */
 
-static int read_log(hu_beside_log *l, const regex_t *pattern, const hu_limits *limits, hu_arena *arena, hu_error *err)
+static int read_log(hu_beside_log *l, const hu_log_how *how, const hu_limits *limits, hu_arena *arena, hu_error *err)
 {
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in = hu_input_open(l->file, &how, err);
+    const hu_input_options options = {.limits = *limits};
+    hu_input              *in = hu_input_open(l->file, &options, err);
     int                    rc;
 
     if (!in)
         return err->code;
-    rc = hu_step_log_read(in, pattern, arena, &l->log, err);
+    rc = hu_step_log_read(in, how, arena, &l->log, err);
     hu_input_close(in);
     return rc < 0 || hu_step_log_measure(&l->log, arena, &l->says) ? rc : hu_fail_memory(err);
 }
 
-int hu_beside_logs_read(const hu_inputs *files, const regex_t *pattern, const hu_limits *limits, hu_arena *arena,
+int hu_beside_logs_read(const hu_inputs *files, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
                         hu_beside *out, hu_unread_list *unread, hu_error *err)
 {
     out->logs = hu_arena_calloc(arena, files->n + 1, sizeof *out->logs);
@@ -43,7 +43,7 @@ int hu_beside_logs_read(const hu_inputs *files, const regex_t *pattern, const hu
 
         *l = (hu_beside_log){
             .file = files->at[i], .log = {.writer = HU_STR("")}, .trace_ns = NAN, .ratio = NAN, .then_ns = NAN};
-        if (read_log(l, pattern, limits, arena, &why) == 0)
+        if (read_log(l, how, limits, arena, &why) == 0)
             out->n_logs++;
         else if (why.code == HU_ENOMEM || hu_unread_add_error(unread, arena, files->at[i], &why, err) < 0)
             return hu_fail_memory(err);
@@ -117,7 +117,7 @@ static void find_steps(hu_fitting *f, hu_beside_log *l, int64_t from, int64_t to
         ns[n++] = s->ns;
     }
     l->clock = n ? HU_LOG_CLOCK_FITS : HU_LOG_CLOCK_APART;
-    l->then_ns = n ? hu_stats_of(ns, n).median : NAN;
+    l->then_ns = n && !l->says.has_no_unit ? hu_stats_of(ns, n).median : NAN;
 }
 
 /* A line of a step comes when it has ended: of a capture of few steps it may lie behind. */
@@ -125,7 +125,7 @@ static void fit_clock(hu_fitting *f, hu_beside_log *l)
 {
     const hu_log_step *first = l->log.steps.n ? &l->log.steps.at[0] : NULL;
     const hu_log_step *last = first ? &l->log.steps.at[l->log.steps.n - 1] : NULL;
-    int64_t            from, to;
+    int64_t            from, to, after = 0;
 
     if (!first || !last->at_ns)
         return;
@@ -133,7 +133,9 @@ static void fit_clock(hu_fitting *f, hu_beside_log *l)
         l->clock = HU_LOG_CLOCK_TRACES;
         return;
     }
-    find_steps(f, l, from, to + (int64_t)l->says.step.median * (l->says.covers > 0 ? l->says.covers : 1));
+    if (l->says.step.n && !l->says.has_no_unit)
+        after = (int64_t)l->says.step.median * (l->says.covers > 0 ? l->says.covers : 1);
+    find_steps(f, l, from, to + after);
     if (l->clock != HU_LOG_CLOCK_APART)
         return;
     if (last->at_ns < from)
@@ -152,7 +154,7 @@ void hu_fit_log(hu_fitting *f, hu_beside_log *l, const hu_digest *shown)
 
     if (hu_digest_step_count(shown))
         l->trace_ns = shown->steps.duration.median;
-    l->ratio = l->says.step.n ? l->says.step.median / l->trace_ns : NAN;
+    l->ratio = l->says.step.n && !l->says.has_no_unit ? l->says.step.median / l->trace_ns : NAN;
     l->fit = fit_of(l->ratio);
     if ((l->fit == HU_LOG_FIT_LONGER || l->fit == HU_LOG_FIT_SHORTER) && fmax(l->ratio, 1 / l->ratio) >= FAR)
         hu_fit_doubt(f, hu_str_of(l->file), "its median step takes %s, and the traces' %s: is it of another run?",
@@ -204,7 +206,9 @@ static size_t say_fit(const hu_beside_log *l, char *text, size_t room)
                    trace.t, hu_say_pct(100 - 100 / l->ratio).t, log.t);
     case HU_LOG_FIT_UNKNOWN:
         return say(text, room, 0, "%s, so that nothing says whether both are of one run.",
-                   isnan(l->trace_ns) ? "The traces have no steps" : "The log has no times of steps");
+                   l->says.has_no_unit  ? "The log does not say the unit of its times (give it with --time-unit s, ms or us)"
+                   : isnan(l->trace_ns) ? "The traces have no steps"
+                                        : "The log has no times of steps");
     }
     return 0;
 }
@@ -231,7 +235,8 @@ size_t hu_beside_say_log(const hu_beside_log *l, char *text, size_t room)
                       (long long)l->last_step);
         n = say(text, room, n, "%s",
                 l->log.has_zone ? "" : " (if its times are those of this machine's zone: they name none)");
-        return say(text, room, n, ", which took %s in the log.", hu_say_time(l->then_ns).t);
+        return isnan(l->then_ns) ? say(text, room, n, ".")
+                                 : say(text, room, n, ", which took %s in the log.", hu_say_time(l->then_ns).t);
     }
     return n;
 }

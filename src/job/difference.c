@@ -108,11 +108,39 @@ static void compare_ranks(hu_difference *x)
             a, n_a, n_b);
 }
 
+static bool is_snapshot(const hu_digest *d)
+{
+    return hu_str_equal(d->info.format, HU_STR("torch-memory-snapshot"));
+}
+
+static bool is_relative(const hu_digest *d)
+{
+    return d->memory.n && d->memory.at[0].is_relative;
+}
+
+/* They have no times, so that there is nothing to compare but memory; with a trace, only what both say of it. */
+static bool are_of_memory(hu_difference *x)
+{
+    const bool a = is_snapshot(x->d[0]), b = is_snapshot(x->d[1]);
+
+    if (is_relative(x->d[0]) != is_relative(x->d[1]))
+        add(x, 0, "%s counts memory from its first event on, and the other all that was held",
+            who(is_relative(x->d[0]), is_relative(x->d[1])));
+    x->of_memory = a && b;
+    if (a != b)
+        add(x, ALL, "%s is a memory snapshot, which has no times, and the other is none", who(a, b));
+    if (a || b)
+        x->barred = ALL;
+    return a || b;
+}
+
 static void find_obstacles(hu_difference *x)
 {
     const hu_digest *a = x->d[0], *b = x->d[1];
     const hu_str     unknown = HU_STR("an unknown tool"), no_gpu = HU_STR("no known GPU");
 
+    if (are_of_memory(x))
+        return;
     if (!hu_str_equal(a->info.tool, b->info.tool))
         add(x, ALL, "A was recorded by %.*s, B by %.*s: they cost different time and name things differently",
             HU_FMT(a->info.tool.n ? a->info.tool : unknown), HU_FMT(b->info.tool.n ? b->info.tool : unknown));
@@ -343,5 +371,7 @@ int hu_difference_measure(const hu_job *a, const hu_job *b, hu_arena *arena, hu_
         compare_classes(out);
     }
     compare_findings(out);
+    if (!hu_memory_difference_measure(a->digests[a->verdict.rank], b->digests[b->verdict.rank], arena, &out->memory))
+        return hu_fail_memory(err);
     return compare_names(out, arena, err);
 }

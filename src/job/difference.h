@@ -8,6 +8,7 @@
 #define HU_JOB_DIFFERENCE_H
 
 #include "job/job.h"
+#include "job/memory_difference.h"
 
 /* What an obstacle keeps from being compared. */
 #define HU_DIFFERENCE_PARTS(P)                                 \
@@ -65,6 +66,9 @@ typedef struct {
 
     hu_class_change class[HU_ROLE_COUNT]; /* add up to a step; of the GPU where both have one, else of the host */
     size_t n_classes;
+
+    hu_memory_difference memory;    /* of both, where both recorded it */
+    bool                 of_memory; /* both are memory snapshots, which have nothing else */
 
     bool            is_per_step; /* else names are compared by the mean of a call */
     hu_name_changes operators;   /* host time without what is inside */

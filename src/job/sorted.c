@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/thread.h"
 #include "ingest/execution_trace.h"
@@ -31,15 +32,22 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
                                           : HU_INPUT_RANK;
 }
 
+/* What can be opened twice; standard input may be a file, too. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(path, &about)) == 0 && S_ISREG(about.st_mode);
+}
+
 static hu_input_kind kind_of(const char *path, const hu_limits *limits, bool any_text)
 {
     const hu_input_options how = {.limits = *limits};
-    struct stat            about;
     hu_input              *in;
     hu_input_kind          kind;
     hu_error               unused;
 
-    if (stat(path, &about) < 0 || !S_ISREG(about.st_mode) || !(in = hu_input_open(path, &how, &unused)))
+    if (!is_file(path) || !(in = hu_input_open(path, &how, &unused)))
         return HU_INPUT_RANK;
     kind = hu_input_kind_of_open(in, any_text);
     hu_input_close(in);
@@ -55,11 +63,10 @@ hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
 static bool has_samples_alone(const char *path, const hu_limits *limits)
 {
     const hu_input_options how = {.limits = *limits};
-    struct stat            about;
     hu_error               unused;
-    hu_input        *in = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? hu_input_open(path, &how, &unused) : NULL;
-    const hu_format *format = in ? hu_format_find(hu_input_head(in)) : NULL;
-    const bool       is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
+    hu_input              *in = is_file(path) ? hu_input_open(path, &how, &unused) : NULL;
+    const hu_format       *format = in ? hu_format_find(hu_input_head(in)) : NULL;
+    const bool             is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
                                hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
 
     if (in)

@@ -3,9 +3,8 @@
 #ifndef HU_JOB_SORTED_H
 #define HU_JOB_SORTED_H
 
-#include <regex.h>
-
 #include "base/input.h"
+#include "ingest/step_log.h"
 #include "job/inputs.h"
 
 typedef enum {
@@ -25,8 +24,8 @@ typedef enum {
  * in of[HU_INPUT_RANK].unread.
  */
 typedef struct {
-    hu_inputs      of[HU_INPUT_KINDS];
-    const regex_t *pattern; /* that finds steps in logs (ingest/step_log.h); NULL: known forms */
+    hu_inputs  of[HU_INPUT_KINDS];
+    hu_log_how logs; /* what the user says of lines of logs */
 } hu_sorted_inputs;
 
 /*

@@ -130,6 +130,93 @@ static void write_classes(const hu_difference *x, hu_out *out)
     }
 }
 
+/* "+1.2 GB", with a true minus. */
+static void say_bytes(char *out, double bytes)
+{
+    char text[HU_UNIT_BYTES];
+
+    hu_units_bytes(text, fabs(bytes));
+    snprintf(out, HU_UNIT_BYTES, "%s%.24s", bytes > 0 ? "+" : bytes < 0 ? MINUS : "", text);
+}
+
+static void write_bytes(hu_out *out, const hu_bytes_change *c)
+{
+    const double values[] = {c->a_bytes, c->b_bytes};
+    char         text[HU_UNIT_BYTES];
+    const double ratio = c->a_bytes > 0 ? c->b_bytes / c->a_bytes : (double)NAN;
+
+    for (size_t i = 0; i < HU_COUNT(values); i++) {
+        if (isnan(values[i]))
+            snprintf(text, sizeof text, "\xe2\x80\x93");
+        else
+            hu_units_bytes(text, values[i]);
+        right(out, text);
+    }
+    if (isnan(c->a_bytes) || isnan(c->b_bytes))
+        snprintf(text, sizeof text, "\xe2\x80\x93");
+    else
+        say_bytes(text, c->b_bytes - c->a_bytes);
+    right(out, text);
+    if (isnan(ratio)) {
+        right(out, "\xe2\x80\x93");
+    } else {
+        const size_t n = hu_format_fixed(text, ratio, ratio < 9.995 ? 2 : 0);
+
+        memcpy(text + n, "\xc3\x97", sizeof "\xc3\x97");
+        right(out, text);
+    }
+}
+
+/* Pools one behind the other, then who holds it. */
+static void write_memory(const hu_difference *x, size_t width, hu_out *out)
+{
+    const hu_memory_difference *m = &x->memory;
+    const size_t numbers = (size_t)NUMBERS * NUMBER + 2, room = width > numbers + LEAST_NAME ? width - numbers : LEAST_NAME;
+
+    bool is_one = true;
+
+    if (m->sums.n == 0)
+        return;
+    for (size_t i = 1; i < m->sums.n; i++)
+        is_one &= hu_str_equal(m->sums.at[i].pool, m->sums.at[0].pool);
+    open_table(out, "MEMORY", "kinds and holders are at the peak of their pool");
+    for (size_t i = 0; i < m->sums.n; i++) {
+        const hu_bytes_change *c = &m->sums.at[i];
+        char                   words[200];
+
+        write_bytes(out, c);
+        if (is_one)
+            snprintf(words, sizeof words, "%s", c->words);
+        else
+            snprintf(words, sizeof words, "%.*s %s", (int)(c->pool.n < 40 ? c->pool.n : 40), c->pool.p, c->words);
+        hu_out_text(out, "  ");
+        hu_units_clip(out, hu_str_of(words), room);
+        hu_out_text(out, "\n");
+    }
+    for (size_t i = 0; i < m->holders.n && i < ROWS; i++) {
+        write_bytes(out, &m->holders.at[i]);
+        hu_out_text(out, "  ");
+        hu_units_clip(out, m->holders.at[i].name, room);
+        hu_out_text(out, "\n");
+    }
+    if (m->holders.n > ROWS)
+        hu_out_printf(out, "  %zu more holders; --json has all\n", m->holders.n - ROWS);
+}
+
+/* The pool that holds most. */
+static void say_memory(const hu_difference *x, char *out, size_t room)
+{
+    const hu_bytes_change *peak = &x->memory.sums.at[0];
+    char                   a[HU_UNIT_BYTES], b[HU_UNIT_BYTES], more[HU_UNIT_BYTES];
+
+    hu_units_bytes(a, peak->a_bytes);
+    hu_units_bytes(b, peak->b_bytes);
+    say_bytes(more, peak->b_bytes - peak->a_bytes);
+    snprintf(out, room, "%.*s holds %s at its peak in A and %s in B: %s (%s).", (int)(peak->pool.n < 40 ? peak->pool.n : 40),
+             peak->pool.p, a, b, more,
+             signed_pct(peak->a_bytes > 0 ? 100 * (peak->b_bytes - peak->a_bytes) / peak->a_bytes : (double)NAN).t);
+}
+
 static void write_names(const hu_name_changes *names, const char *title, const char *about, size_t width, hu_out *out)
 {
     const size_t numbers = (size_t)NUMBERS * NUMBER + 2, room = width > numbers + LEAST_NAME ? width - numbers : LEAST_NAME;
@@ -207,6 +294,12 @@ void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
         say_steps(x, line, sizeof line);
         wrapped(out, line, 0, width);
     }
+    if (x->of_memory && x->memory.sums.n) {
+        say_memory(x, line, sizeof line);
+        wrapped(out, line, 0, width);
+    } else if (x->of_memory) {
+        wrapped(out, "nothing to compare: the snapshots have no pool in common", 0, width);
+    }
     for (size_t i = 0; i < x->n_obstacles; i++)
         write_obstacle(&x->obstacle[i], width, out);
     hu_unread_say(&r->unread, r->n_read, missing[0], sizeof missing[0]);
@@ -215,6 +308,7 @@ void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
         if (missing[i][0])
             wrapped(out, missing[i], 0, width);
     write_classes(x, out);
+    write_memory(x, width, out);
     snprintf(line, sizeof line, "host time without what is inside, %s; most changed first", of);
     write_names(&x->operators, "OPERATORS", line, width, out);
     snprintf(line, sizeof line, "GPU time, %s; most changed first", of);

@@ -109,6 +109,33 @@ static void write_findings(hu_json_out *j, const hu_difference *x)
     hu_json_close(j, ']');
 }
 
+static void write_bytes(hu_json_out *j, const hu_bytes_change *c)
+{
+    hu_json_fixed(j, "a_bytes", c->a_bytes, 0);
+    hu_json_fixed(j, "b_bytes", c->b_bytes, 0);
+    hu_json_fixed(j, "diff_bytes", c->b_bytes - c->a_bytes, 0);
+    hu_json_close(j, '}');
+}
+
+static void write_memory(hu_json_out *j, const hu_memory_difference *m)
+{
+    hu_json_open(j, "memory", '[');
+    for (size_t i = 0; i < m->sums.n; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "pool", m->sums.at[i].pool);
+        hu_json_str(j, "what", hu_str_of(m->sums.at[i].key));
+        write_bytes(j, &m->sums.at[i]);
+    }
+    hu_json_close(j, ']');
+    hu_json_open(j, "holders", '[');
+    for (size_t i = 0; i < m->holders.n; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "name", m->holders.at[i].name);
+        write_bytes(j, &m->holders.at[i]);
+    }
+    hu_json_close(j, ']');
+}
+
 void hu_diff_json(const hu_diff_report *r, hu_out *out)
 {
     hu_json_out j = {.out = out, .is_empty = true};
@@ -124,6 +151,7 @@ void hu_diff_json(const hu_diff_report *r, hu_out *out)
     hu_json_str(&j, "names_per", hu_str_of(r->x->is_per_step ? "step" : "call"));
     write_names(&j, "operators", &r->x->operators);
     write_names(&j, "kernels", &r->x->kernels);
+    write_memory(&j, &r->x->memory);
     write_findings(&j, r->x);
     hu_json_close(&j, '}');
     hu_out_text(out, "\n");

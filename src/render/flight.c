@@ -48,7 +48,7 @@ static void say_call(hu_out *out, const hu_flight_entry *e)
         hu_out_printf(out, " #%lld", (long long)e->sequence);
 }
 
-static void say_group_of(hu_out *out, hu_str name, hu_str about)
+void hu_flight_say_group(hu_out *out, hu_str name, hu_str about)
 {
     if (hu_str_equal(about, HU_STR("default_pg")))
         hu_out_text(out, "the default group");
@@ -60,7 +60,7 @@ static void say_group_of(hu_out *out, hu_str name, hu_str about)
 
 static void say_group(const hu_flight_report *r, hu_out *out)
 {
-    say_group_of(out, r->answer->group, r->answer->about);
+    hu_flight_say_group(out, r->answer->group, r->answer->about);
 }
 
 /* Ascending numbers as "0, 2\u20135 and 9". */
@@ -82,7 +82,7 @@ static void say_numbers(hu_out *out, const int64_t *ranks, size_t n)
     }
 }
 
-static void say_rank_list(hu_out *out, const int64_t *ranks, size_t n, bool is_first)
+void hu_flight_say_ranks(hu_out *out, const int64_t *ranks, size_t n, bool is_first)
 {
     hu_out_text(out, is_first ? (n == 1 ? "Rank " : "Ranks ") : n == 1 ? "rank " : "ranks ");
     say_numbers(out, ranks, n);
@@ -129,7 +129,7 @@ static const hu_flight_place *first_culprit(const hu_flight_answer *a)
 
 static void say_ranks(hu_out *out, rank_list l, bool is_first)
 {
-    say_rank_list(out, l.at, l.n, is_first);
+    hu_flight_say_ranks(out, l.at, l.n, is_first);
 }
 
 static const char *verb(rank_list l, const char *one, const char *many)
@@ -153,7 +153,7 @@ static void say_last(const hu_flight_report *r, hu_out *out)
     say_call(out, p->last);
     if (!hu_str_equal(p->last->group, r->answer->group)) {
         hu_out_text(out, " of ");
-        say_group_of(out, p->last->group, p->last->about);
+        hu_flight_say_group(out, p->last->group, p->last->about);
     }
     say_where(out, p->last);
     hu_out_text(out, ", which ended");
@@ -192,7 +192,7 @@ static void say_no_dump(const hu_flight_report *r, hu_out *out)
 
     if (waiting.n == 0) {
         hu_out_text(out, "Every recorded call has ended, and there is no dump from ");
-        say_rank_list(out, r->answer->unseen, r->answer->n_unseen, false);
+        hu_flight_say_ranks(out, r->answer->unseen, r->answer->n_unseen, false);
         hu_out_printf(out, ": %s may be dead", r->answer->n_unseen == 1 ? "it" : "they");
         if (r->answer->expected) {
             hu_out_text(out, "; the last call of the others in ");
@@ -263,7 +263,7 @@ static void say_difference(const hu_flight_report *r, hu_out *out)
         say_where(out, a->expected);
     if (culprits.n > 1) {
         hu_out_text(out, "; of the others, ");
-        say_rank_list(out, culprits.at + 1, culprits.n - 1, false);
+        hu_flight_say_ranks(out, culprits.at + 1, culprits.n - 1, false);
         hu_out_text(out, culprits.n == 2 ? " differs, too" : " differ, too");
     }
     if (a->skipped)
@@ -287,7 +287,7 @@ static void say_order(const hu_flight_report *r, hu_out *out)
     hu_out_printf(out, " for rank %lld, which waits in ", (long long)p->rank);
     say_call(out, p->last);
     hu_out_text(out, " of ");
-    say_group_of(out, p->last->group, p->last->about);
+    hu_flight_say_group(out, p->last->group, p->last->about);
     say_where(out, p->last);
     if (r->answer->is_cycle)
         hu_out_text(out, ": they entered the two groups in different order, so each waits for the other");

@@ -20,6 +20,12 @@ typedef struct {
 /* The whole answer in one sentence, in r->scratch; "" when there is no memory.  Names in it are as hostile as the dumps. */
 hu_str hu_flight_sentence(const hu_flight_report *r);
 
+/* "Rank 3", "ranks 0, 2–5 and 9": ascending. */
+void hu_flight_say_ranks(hu_out *out, const int64_t *ranks, size_t n, bool is_first);
+
+/* "the default group", "group 3 (tensor_parallel)" */
+void hu_flight_say_group(hu_out *out, hu_str name, hu_str about);
+
 /* "high", "medium", "low". */
 const char *hu_flight_trust_word(hu_flight_trust trust);
 

@@ -6,6 +6,7 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_hang.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -33,6 +34,63 @@ const char *hu_log_role_word(hu_log_role role)
     static const char *const words[] = {"other", "forward", "backward", "optimizer", "communication", "data", "once"};
 
     return words[role];
+}
+
+hu_said hu_log_say_time(const hu_log_answer *a, double ns)
+{
+    hu_said said;
+    double  number = ns / HU_LOG_BARE;
+
+    if (!a->has_no_unit)
+        return hu_say_time(ns);
+    hu_format_fixed(said.t, number, number < 9.995 ? 3 : number < 999.95 ? 1 : 0);
+    return said;
+}
+
+const char *hu_log_unit_key(hu_log_unit unit)
+{
+    static const char *const keys[] = {"told", "given", "rate", "clock", "unknown"};
+
+    return keys[unit];
+}
+
+const char *hu_log_unit_words(const hu_step_log *log)
+{
+    static const char *const agrees[][3] = {
+        {"the log does not say the unit of its times: its rates agree with seconds",
+         "the log does not say the unit of its times: its rates agree with milliseconds",
+         "the log does not say the unit of its times: its rates agree with microseconds"},
+        {"the log does not say the unit of its times: the times of day agree with seconds",
+         "the log does not say the unit of its times: the times of day agree with milliseconds",
+         "the log does not say the unit of its times: the times of day agree with microseconds"}};
+
+    if (log->unit == HU_LOG_UNIT_UNKNOWN)
+        return "these are numbers as they are printed: the log does not say their unit; give it with --time-unit s, ms or "
+               "us";
+    if (log->unit != HU_LOG_UNIT_RATE && log->unit != HU_LOG_UNIT_CLOCK)
+        return NULL;
+    return agrees[log->unit == HU_LOG_UNIT_CLOCK][log->unit_s == 1 ? 0 : log->unit_s > 1e-5 ? 1 : 2];
+}
+
+const char *hu_log_anew_key(hu_log_anew anew)
+{
+    static const char *const keys[] = {"unknown", "later", "ranks"};
+
+    return keys[anew];
+}
+
+bool hu_log_anew_words(const hu_step_log *log, char *out, size_t room)
+{
+    static const char *const words[] = {
+        ("which may be ranks one behind the other, epochs or a run that was begun anew: the log does not tell, so each line "
+         "counts as a step of its own"),
+        "later by the times of day: epochs, or a run that was begun anew; each line counts",
+        "at the same times of day: blocks of ranks, of which the slowest counts"};
+
+    if (log->n_anew)
+        snprintf(out, room, "numbers of steps begin anew %s time%s, %s", hu_say_count((int64_t)log->n_anew).t,
+                 hu_plural((int64_t)log->n_anew), words[log->anew]);
+    return log->n_anew > 0;
 }
 
 static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id, double saved)
@@ -69,6 +127,12 @@ static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
     }
 }
 
+/* Numbers of an unknown unit save no time. */
+static double saved(const hu_log_answer *a, double ns)
+{
+    return a->has_no_unit ? (double)NAN : ns;
+}
+
 static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     const double share = a->run_ns > 0 ? a->slow_ns / a->run_ns : 0;
@@ -82,7 +146,7 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         snprintf(where, sizeof where, " around them");
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
-    SAY(add(out, n, "slow_steps", a->slow_ns / (double)a->run_steps),
+    SAY(add(out, n, "slow_steps", saved(a, a->slow_ns / (double)a->run_steps)),
         "%zu of %zu %s more than 1.5 times as long as the typical step%s%s. %s cost%s %s of the time of all steps; the "
         "slowest, step %lld (line %llu), took %s.",
         a->n_slow, a->step.n,
@@ -90,7 +154,8 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         : a->n_slow == 1 ? "steps takes"
                          : "steps take",
         where, when, a->n_slow == 1 ? "It" : "They", a->n_slow == 1 ? "s" : "", hu_say_pct(100 * share).t,
-        (long long)a->slowest->iteration, (unsigned long long)a->slowest->line, hu_say_time((double)a->slowest->ns).t);
+        (long long)a->slowest->iteration, (unsigned long long)a->slowest->line,
+        hu_log_say_time(a, (double)a->slowest->ns).t);
 }
 
 static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
@@ -98,13 +163,15 @@ static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
     const double change = a->has_change ? a->after_ns / a->before_ns - 1 : 0;
 
     if (change > 0)
-        SAY(add(out, n, "slower_since", a->after_ns - a->before_ns),
+        SAY(add(out, n, "slower_since", saved(a, a->after_ns - a->before_ns)),
             "From step %lld on, steps take %s instead of %s, %s longer: look at what changed then (clocks, a node, "
             "sequence lengths, the file system).",
-            (long long)a->change_at, hu_say_time(a->after_ns).t, hu_say_time(a->before_ns).t, hu_say_pct(100 * change).t);
+            (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
+            hu_say_pct(100 * change).t);
     if (change < 0)
         SAY(add(out, n, "faster_since", NAN), "From step %lld on, steps take %s instead of %s, %s less.",
-            (long long)a->change_at, hu_say_time(a->after_ns).t, hu_say_time(a->before_ns).t, hu_say_pct(-100 * change).t);
+            (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
+            hu_say_pct(-100 * change).t);
 }
 
 static void hint_growth(const hu_log_answer *a, hu_log_hint *out, size_t *n)
@@ -113,10 +180,10 @@ static void hint_growth(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         SAY(add(out, n, "grows", NAN),
             "Steps grow by %s each, from %s to %s: look at what is kept or grows from step to step (lists, caches, graphs "
             "that are not freed, sequence lengths).",
-            hu_say_time(a->growth_ns).t, hu_say_time(a->first_ns).t, hu_say_time(a->last_ns).t);
+            hu_log_say_time(a, a->growth_ns).t, hu_log_say_time(a, a->first_ns).t, hu_log_say_time(a, a->last_ns).t);
     if (a->has_growth && a->growth_ns < 0)
-        SAY(add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.", hu_say_time(-a->growth_ns).t,
-            hu_say_time(a->first_ns).t, hu_say_time(a->last_ns).t);
+        SAY(add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.",
+            hu_log_say_time(a, -a->growth_ns).t, hu_log_say_time(a, a->first_ns).t, hu_log_say_time(a, a->last_ns).t);
 }
 
 static void hint_restarts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
@@ -126,7 +193,7 @@ static void hint_restarts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
             "The run was restarted %s time%s: %s steps were computed again, which took %s. Save checkpoints more often, if "
             "that is cheaper.",
             hu_say_count((int64_t)a->n_runs - 1).t, hu_plural((int64_t)a->n_runs - 1), hu_say_count(a->n_repeated).t,
-            hu_say_time(a->repeated_ns).t);
+            hu_log_say_time(a, a->repeated_ns).t);
 }
 
 /* "NCCL_IB_DISABLE set by environment to 1"; NULL: not said. */
@@ -218,11 +285,23 @@ static void hint_memory(const hu_log_words *oom, hu_log_hint *out, size_t *n)
             (unsigned long long)oom->line, oom->n > 1 ? ", and later" : "", HU_FMT(oom->text));
 }
 
+/* Nor while a job hangs. */
+static void hint_hang(const hu_log_report *r, hu_log_hint *out, size_t *n)
+{
+    hu_log_hint *hint;
+
+    if (!r->answer->hang.call)
+        return;
+    hint = add(out, n, "collective_timeout", INFINITY);
+    hu_hang_sentence(&r->answer->hang, hint->words, sizeof hint->words);
+}
+
 size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
 {
     size_t n = 0;
 
     hint_memory(&r->log->oom, out, &n);
+    hint_hang(r, out, &n);
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);

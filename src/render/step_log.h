@@ -3,6 +3,7 @@
 #ifndef HU_RENDER_STEP_LOG_H
 #define HU_RENDER_STEP_LOG_H
 
+#include "advise/say.h"
 #include "analyze/step_log.h"
 #include "base/out.h"
 
@@ -30,6 +31,21 @@ extern const char hu_log_why_not[];
 const char       *hu_log_cannot_tell(const hu_log_report *r);
 
 const char *hu_log_role_word(hu_log_role role);
+
+/* A time of steps; where the log does not say its unit, the number that it prints. */
+hu_said hu_log_say_time(const hu_log_answer *a, double ns);
+
+/* "The log does not say the unit of its times …"; NULL: it does. */
+const char *hu_log_unit_words(const hu_step_log *log);
+
+/* What it is that numbers of steps begin anew, into `room` bytes; false: they do not, or lines say it. */
+bool hu_log_anew_words(const hu_step_log *log, char *out, size_t room);
+
+/* "ranks", "later", "unknown" */
+const char *hu_log_anew_key(hu_log_anew anew);
+
+/* "told", "given", "rate", "clock", "unknown" */
+const char *hu_log_unit_key(hu_log_unit unit);
 
 void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out);
 

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "trace/log_bench.h"
 #include "trace/log_tables.h"
+#include "trace/log_timeouts.h"
 #include "trace/log_tuning.h"
 
 typedef struct {
@@ -20,11 +21,32 @@ typedef struct {
     double   tokens;  /* per second; NaN */
     double   samples; /* per second; NaN */
     double   tflops;  /* per GPU and second; NaN */
+    double   per_s;   /* steps per second; NaN */
     uint64_t line;    /* from 1 on */
     uint32_t run;     /* 0, and one more for each restart */
     int64_t  rank;    /* that a launcher's prefix names, of the line that told it first; -1 */
     int64_t  at_ns;   /* Unix time that was printed last, at its line or before it; 0 none */
+    bool     is_bare; /* the line does not say the unit of its time */
+    double   unit_s;  /* seconds of the unit that it says; 0 */
 } hu_log_step;
+
+/* How the unit of times that say none is known. */
+typedef enum {
+    HU_LOG_UNIT_TOLD,    /* all say theirs, or other lines of the log do */
+    HU_LOG_UNIT_GIVEN,   /* by the user */
+    HU_LOG_UNIT_RATE,    /* steps per second, or samples of a step and per second, agree with it */
+    HU_LOG_UNIT_CLOCK,   /* times of day agree with it */
+    HU_LOG_UNIT_UNKNOWN, /* `ns` of a step is the printed number times HU_LOG_BARE */
+} hu_log_unit;
+
+#define HU_LOG_BARE 1000000 /* so that ten digits before the point and six behind it have room */
+
+/* Numbers of steps that begin as the file did, where no line names an epoch. */
+typedef enum {
+    HU_LOG_ANEW_UNKNOWN, /* ranks one behind the other, epochs, or a run that was begun anew */
+    HU_LOG_ANEW_LATER,   /* by the times of day: no ranks */
+    HU_LOG_ANEW_RANKS,   /* at the same times of day: of each step the slowest is kept */
+} hu_log_anew;
 
 /* One of the times below a step, under the log's own name. */
 typedef struct {
@@ -74,12 +96,17 @@ typedef struct {
     hu_log_benches benches;
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
-    hu_log_flops  flops;
-    hu_log_tuning tuning;
-    uint64_t      n_lines, n_twins; /* twins: lines of another rank about a step that is there */
-    bool          is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
-    bool          has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
-    bool          has_zone;         /* its times of day name their zone; else they were read in that of this machine */
+    hu_log_timeouts timeouts;
+    hu_log_flops    flops;
+    hu_log_tuning   tuning;
+    uint64_t        n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool            is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    uint64_t        n_anew;           /* times that numbers of steps begin anew, and that is no epoch */
+    hu_log_anew     anew;             /* what that is */
+    bool            has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
+    hu_log_unit     unit;
+    double          unit_s;   /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
+    bool            has_zone; /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/json_out.h"
 #include "render/log_bench.h"
+#include "render/log_hang.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -20,6 +21,40 @@ static void write_stats(hu_json_out *j, const hu_stats *s)
     hu_json_ns(j, "max_ns", s->n ? (double)s->max : NAN);
 }
 
+/* Times of an unknown unit are null. */
+static void write_times(hu_json_out *j, const hu_stats *s, bool has_no_unit)
+{
+    if (!has_no_unit) {
+        write_stats(j, s);
+        return;
+    }
+    hu_json_int(j, "count", (int64_t)s->n);
+    hu_json_null(j, "median_ns");
+    hu_json_null(j, "mean_ns");
+    hu_json_null(j, "p10_ns");
+    hu_json_null(j, "p90_ns");
+    hu_json_null(j, "min_ns");
+    hu_json_null(j, "max_ns");
+}
+
+/* As the log prints them. */
+static void write_numbers(hu_json_out *j, const hu_stats *s)
+{
+    hu_json_open(j, "numbers", '{');
+    hu_json_fixed(j, "median", s->median / HU_LOG_BARE, 6);
+    hu_json_fixed(j, "mean", s->mean / HU_LOG_BARE, 6);
+    hu_json_fixed(j, "p10", s->p10 / HU_LOG_BARE, 6);
+    hu_json_fixed(j, "p90", s->p90 / HU_LOG_BARE, 6);
+    hu_json_fixed(j, "min", (double)s->min / HU_LOG_BARE, 6);
+    hu_json_fixed(j, "max", (double)s->max / HU_LOG_BARE, 6);
+    hu_json_close(j, '}');
+}
+
+static double known(const hu_log_answer *a, double ns)
+{
+    return a->has_no_unit ? (double)NAN : ns;
+}
+
 static void write_step(hu_json_out *j, const hu_log_report *r)
 {
     const hu_log_answer *a = r->answer;
@@ -29,24 +64,34 @@ static void write_step(hu_json_out *j, const hu_log_report *r)
         return;
     }
     hu_json_open(j, "step", '{');
-    write_stats(j, &a->step);
+    hu_json_str(j, "unit", hu_str_of(hu_log_unit_key(r->log->unit)));
+    if (a->has_no_unit)
+        write_numbers(j, &a->step);
+    else
+        hu_json_null(j, "numbers");
+    write_times(j, &a->step, a->has_no_unit);
     hu_json_int(j, "steps", a->n_steps);
     hu_json_int(j, "steps_per_line", a->covers);
     hu_json_int(j, "lines_of_other_ranks", (int64_t)r->log->n_twins);
+    hu_json_int(j, "begin_anew", (int64_t)r->log->n_anew);
+    if (r->log->n_anew)
+        hu_json_str(j, "anew_are", hu_str_of(hu_log_anew_key(r->log->anew)));
+    else
+        hu_json_null(j, "anew_are");
     hu_json_bool(j, "is_sum_of_parts", r->log->is_from_parts);
-    hu_json_ns(j, "total_ns", a->total_ns);
-    hu_json_ns(j, "warmup_ns", a->has_warmup ? (double)a->warmup_ns : NAN);
+    hu_json_ns(j, "total_ns", known(a, a->total_ns));
+    hu_json_ns(j, "warmup_ns", a->has_warmup && !a->has_no_unit ? (double)a->warmup_ns : NAN);
     hu_json_int(j, "slow", (int64_t)a->n_slow);
-    hu_json_ns(j, "slow_excess_ns", a->slow_ns);
+    hu_json_ns(j, "slow_excess_ns", known(a, a->slow_ns));
     hu_json_int(j, "slow_every", a->slow_period);
     hu_json_int(j, "restarts", (int64_t)a->n_runs - 1);
     hu_json_int(j, "repeated_steps", a->n_repeated);
-    hu_json_ns(j, "repeated_ns", a->repeated_ns);
+    hu_json_ns(j, "repeated_ns", known(a, a->repeated_ns));
     if (a->has_change) {
         hu_json_open(j, "change", '{');
         hu_json_int(j, "iteration", a->change_at);
-        hu_json_ns(j, "before_ns", a->before_ns);
-        hu_json_ns(j, "after_ns", a->after_ns);
+        hu_json_ns(j, "before_ns", known(a, a->before_ns));
+        hu_json_ns(j, "after_ns", known(a, a->after_ns));
         hu_json_close(j, '}');
     } else {
         hu_json_null(j, "change");
@@ -137,6 +182,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_step(&j, r);
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);
+    hu_hang_json(r, &j);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
     hu_tuning_json(r, scratch, &j);

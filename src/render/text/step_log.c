@@ -6,6 +6,7 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_hang.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -41,30 +42,34 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (a->step.n == 0)
         return;
     if (a->has_change) /* a median over both levels is that of neither */
-        n = (size_t)snprintf(line, sizeof line, "%s, typically, and from step %lld on %s", hu_say_time(a->before_ns).t,
-                             (long long)a->change_at, hu_say_time(a->after_ns).t);
+        n = (size_t)snprintf(line, sizeof line, "%s, typically, and from step %lld on %s",
+                             hu_log_say_time(a, a->before_ns).t, (long long)a->change_at, hu_log_say_time(a, a->after_ns).t);
     else if (a->has_growth)
-        n = (size_t)snprintf(line, sizeof line, "from %s to %s, in a straight line", hu_say_time(a->first_ns).t,
-                             hu_say_time(a->last_ns).t);
+        n = (size_t)snprintf(line, sizeof line, "from %s to %s, in a straight line", hu_log_say_time(a, a->first_ns).t,
+                             hu_log_say_time(a, a->last_ns).t);
     else
-        n = (size_t)snprintf(line, sizeof line, "%s, typically", hu_say_time(a->step.median).t);
+        n = (size_t)snprintf(line, sizeof line, "%s, typically", hu_log_say_time(a, a->step.median).t);
     if (a->step.n >= 10)
         n += (size_t)snprintf(line + n, sizeof line - n, " (10 %% take less than %s, 10 %% more than %s)",
-                              hu_say_time(a->step.p10).t, hu_say_time(a->step.p90).t);
+                              hu_log_say_time(a, a->step.p10).t, hu_log_say_time(a, a->step.p90).t);
     if (r->log->is_from_parts)
         n += (size_t)snprintf(line + n, sizeof line - n,
                               ": the sum of forward, backward and step, as the log has no time of "
                               "whole steps");
     write_wrapped(r, out, "STEP", line);
+    if (hu_log_unit_words(r->log))
+        write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
         snprintf(line, sizeof line, "each line is the mean of %s steps", hu_say_count(a->covers).t);
         write_wrapped(r, out, "", line);
     }
-    if (r->log->n_twins)
+    if (hu_log_anew_words(r->log, line, sizeof line))
+        write_wrapped(r, out, "", line);
+    if (r->log->n_twins && !(r->log->n_anew && r->log->anew == HU_LOG_ANEW_RANKS))
         write_wrapped(r, out, "", "several ranks print a step: the slowest counts");
     if (a->has_warmup) {
         snprintf(line, sizeof line, "the first line (%s) is taken for warm-up and left out",
-                 hu_say_time((double)a->warmup_ns).t);
+                 hu_log_say_time(a, (double)a->warmup_ns).t);
         write_wrapped(r, out, "", line);
     }
 }
@@ -114,7 +119,9 @@ static void write_parts(const hu_log_report *r, hu_out *out)
         n += a->parts.at[i].role != HU_LOG_ONCE;
     if (n == 0)
         return;
-    hu_out_printf(out, "\n%-*s%s\n", LABEL, "WHERE", "medians of the log's own timers, as shares of a step");
+    hu_out_printf(out, "\n%-*s%s\n", LABEL, "WHERE",
+                  a->has_no_unit ? "medians of the log's own timers"
+                                 : "medians of the log's own timers, as shares of a step");
     for (size_t i = 0; i < a->parts.n && shown < most; i++)
         if (a->parts.at[i].role != HU_LOG_ONCE) {
             write_part(&a->parts.at[i], out);
@@ -125,7 +132,7 @@ static void write_parts(const hu_log_report *r, hu_out *out)
     if (isfinite(a->rest_ns))
         hu_out_printf(out, "%*s%6s  %9s  %s\n", LABEL, "", hu_say_pct(100 * a->rest_ns / a->step.median).t,
                       hu_say_time(a->rest_ns).t, "in none of them");
-    else if (a->step.n)
+    else if (a->step.n && !a->has_no_unit)
         hu_out_printf(out, "%*s%s\n", LABEL, "", "some lie inside of others: they are more than a step");
 }
 
@@ -197,11 +204,15 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
         write_title(r, out);
     write_step(r, out);
     write_rates(r, out);
+    if (r->log->timeouts.n && r->log->steps.n)
+        hu_out_text(out, "\n");
+    hu_hang_text(r, out);
     write_parts(r, out);
     write_once(r, out);
     hu_tables_text(r, out);
     write_nccl(r, out);
-    if ((n && r->is_beside) || (!r->is_beside && (r->log->steps.n || r->log->nccl.n_lines || r->log->benches.n == 0)))
+    if ((n && r->is_beside) ||
+        (!r->is_beside && (r->log->steps.n || r->log->nccl.n_lines || r->log->timeouts.n || r->log->benches.n == 0)))
         hu_out_text(out, "\n");
     for (size_t i = 0; i < n; i++)
         write_wrapped(r, out, i ? "" : "WHY", hints[i].words);

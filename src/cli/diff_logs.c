@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * diff_logs.c - by what each file holds. */
+#include "cli/diff_logs.h"
+
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/terminal.h"
+#include "ingest/step_log.h"
+#include "job/sorted.h"
+#include "render/log_difference.h"
+
+static const char *const kinds[HU_INPUT_KINDS] = {
+    [HU_INPUT_RANK] = "a trace",
+    [HU_INPUT_COUNTERS] = "a report of Nsight Compute",
+    [HU_INPUT_DUMP] = "a Flight Recorder dump",
+    [HU_INPUT_RAS] = "an answer of NCCL's RAS",
+    [HU_INPUT_LOG] = "a log",
+    [HU_INPUT_SUMS] = "sums of nsys stats",
+    [HU_INPUT_NODE] = "samples of a monitor",
+    [HU_INPUT_EXECUTION] = "an execution trace, which has no times",
+};
+
+static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, hu_step_log *log, hu_log_answer *answer,
+                    hu_error *err)
+{
+    const hu_input_options options = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &options, err);
+    int                    rc;
+
+    *log = (hu_step_log){.writer = HU_STR("")};
+    if (!in)
+        return err->code;
+    rc = hu_step_log_read(in, NULL, arena, log, err);
+    hu_input_close(in);
+    return rc < 0 || hu_step_log_measure(log, arena, answer) ? rc : hu_fail_memory(err);
+}
+
+static int write_answer(const hu_shared *shared, const hu_log_difference *x, const hu_str *names, hu_error *err)
+{
+    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+
+    if (!out)
+        return shared->output ? err->code : hu_fail_memory(err);
+    if (shared->json)
+        hu_log_difference_json(x, names, out);
+    else
+        hu_log_difference_text(x, names, hu_terminal_width(STDOUT_FILENO, shared->output), out);
+    return hu_out_close(out, err);
+}
+
+static int compare(const hu_shared *shared, char **paths, hu_arena *arena, hu_error *err)
+{
+    hu_step_log          log[2];
+    hu_log_answer        answer[2];
+    hu_log_difference    x;
+    const hu_step_log   *logs[2] = {&log[0], &log[1]};
+    const hu_log_answer *answers[2] = {&answer[0], &answer[1]};
+    const hu_str         names[2] = {hu_str_of(paths[0]), hu_str_of(paths[1])};
+
+    for (int k = 0; k < 2; k++)
+        if (read_one(paths[k], &shared->limits, arena, &log[k], &answer[k], err) < 0)
+            return err->code;
+    if (!hu_log_difference_measure(logs, answers, arena, &x))
+        return hu_fail_memory(err);
+    return write_answer(shared, &x, names, err);
+}
+
+int hu_diff_logs(const hu_shared *shared, char **paths, hu_arena *arena)
+{
+    const hu_input_kind kind[2] = {hu_input_kind_of(paths[0], &shared->limits), hu_input_kind_of(paths[1], &shared->limits)};
+    hu_error            err = {0};
+
+    if (kind[0] == HU_INPUT_RANK && kind[1] == HU_INPUT_RANK)
+        return -1;
+    if (kind[0] != HU_INPUT_LOG || kind[1] != HU_INPUT_LOG)
+        hu_fail(
+            &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "A is %s and B is %s: two traces, two memory snapshots or two logs can be compared; `holdup report` explains "
+            "each of these",
+            kinds[kind[0]], kinds[kind[1]]);
+    else
+        compare(shared, paths, arena, &err);
+    return err.code < 0 ? hu_command_fail(&err) : 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * diff_logs.h - `holdup diff` of files that are no traces: logs are compared, the others are refused. */
+#ifndef HU_CLI_DIFF_LOGS_H
+#define HU_CLI_DIFF_LOGS_H
+
+#include "base/arena.h"
+#include "cli/shared_options.h"
+
+/* Returns an exit status; negative: they are traces, directories, snapshots or what their reader will refuse. */
+int hu_diff_logs(const hu_shared *shared, char **paths, hu_arena *arena);
+
+#endif
