@@ -584,7 +584,8 @@ const hu_command hu_command_report = {
              "answer (docs/one-run.md), as do logs of training runs and of NCCL, and samples of\n"
              "nvidia-smi or a monitor; of a directory all that lies in it and below.  A log alone tells\n"
              "how long its steps take, and what it cannot tell (docs/formats/step-log.md), output of\n"
-             "nccl-tests how fast the links are (docs/formats/nccl-tests.md), samples alone what held\n"
+             "nccl-tests how fast the links are (docs/formats/nccl-tests.md), files of NCCL's Inspector\n"
+             "which rank the others wait for (docs/formats/nccl-inspector.md), samples alone what held\n"
              "the GPUs up (docs/formats/node-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"

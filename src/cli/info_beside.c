@@ -121,10 +121,17 @@ static void write_log(writer *w, const hu_beside_log *l)
 {
     const hu_log_nccl *nccl = &l->log.nccl;
     char               step[HU_UNIT_BYTES];
+    const bool         has_calls = l->log.inspector.n_files > 0;
 
     text(w, "format", "format",
-         l->log.steps.n ? HU_STR("log of a training run") : HU_STR("log with lines of NCCL, and none of steps"));
-    text(w, "tool", "tool", l->log.writer.n ? l->log.writer : nccl->n_lines ? HU_STR("NCCL") : HU_STR("unknown"));
+         l->log.steps.n     ? HU_STR("log of a training run")
+         : has_calls        ? HU_STR("calls of NCCL's Inspector")
+         : l->log.benches.n ? HU_STR("results of a test of collectives")
+                            : HU_STR("log with lines of NCCL, and none of steps"));
+    text(w, "tool", "tool",
+         l->log.writer.n              ? l->log.writer
+         : nccl->n_lines || has_calls ? HU_STR("NCCL")
+                                      : HU_STR("unknown"));
     count(w, "lines", "lines", (int64_t)l->log.n_lines);
     count(w, "steps", "steps", l->says.n_steps);
     hu_units_time(step, l->says.step.median);

@@ -18,8 +18,10 @@
 #include "ingest/flops_profile.h"
 #include "ingest/format.h"
 #include "ingest/log_time.h"
+#include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
+#include "ingest/nccl_tests_json.h"
 #include "ingest/rank_times.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
@@ -488,6 +490,23 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* What tools of the same kind write as JSON, and no lines. */
+static bool is_json_of_log(hu_str head)
+{
+    return hu_autotuning_probe(head) || hu_inspector_probe(head) || hu_tests_json_probe(head);
+}
+
+static int read_json(hu_input *in, hu_arena *arena, hu_step_log *out, hu_error *err)
+{
+    const hu_str head = hu_input_head(in);
+
+    if (hu_inspector_probe(head))
+        return hu_inspector_read(in, arena, &out->inspector, &out->n_lines, err);
+    if (hu_tests_json_probe(head))
+        return hu_tests_json_read(in, arena, &out->benches, err);
+    return hu_autotuning_read(in, arena, &out->tuning, err);
+}
+
 int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_step_log *out, hu_error *err)
 {
     reader r = {.out = out,
@@ -500,8 +519,8 @@ int hu_step_log_read(hu_input *in, const regex_t *pattern, hu_arena *arena, hu_s
     bool   is_taken, had_falls = out->has_falls;
     int    rc;
 
-    if (!pattern && hu_autotuning_probe(hu_input_head(in)))
-        return hu_autotuning_read(in, arena, &out->tuning, err);
+    if (!pattern && is_json_of_log(hu_input_head(in)))
+        return read_json(in, arena, out, err);
     rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
 
     if (rc == 0)
@@ -549,7 +568,7 @@ static bool is_log(hu_input *in, bool any_text, bool is_brief)
 {
     const hu_str head = hu_input_head(in);
 
-    return hu_looks_like_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
+    return hu_looks_like_text(head) && ((!any_text && is_json_of_log(head)) ||
                                         (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in, is_brief))));
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stranger_marks.c - recognised by words inside, where the first bytes say little; last, by the name alone. */
 #include "ingest/execution_trace.h"
+#include "ingest/nccl_inspector.h"
+#include "ingest/nccl_tests_json.h"
 #include "ingest/node_log.h"
 #include "ingest/strangers.h"
 
@@ -114,6 +116,11 @@ const char *hu_stranger_impostor_words(hu_str head)
     if (hu_execution_trace_probe(head))
         return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace "
                "that torch.profiler exported has the times";
+    if (hu_inspector_probe(head))
+        return "what NCCL's Inspector wrote of each call, without a timeline; `holdup report FILE ...` tells which sizes take "
+               "the time and which rank the others wait for";
+    if (hu_tests_json_probe(head))
+        return "results of nccl-tests (-J), which have no timeline; `holdup report FILE` tells what bandwidth they reach";
     if (is_drawn_table(head))
         return "a timeline that was drawn from a table of operations; `holdup stragglers` reads that table as CSV, and says "
                "which worker or stage slows the job down (docs/stragglers.md)";
