@@ -75,7 +75,7 @@ READ = [
     Format("", "NCCL Inspector", "nccl-inspector", "formats v4.0 to v4.3, by their source; no real job yet", "calls by size, bandwidth, which rank the others wait for",
            "channels, proxy traces, algorithm", "`NCCL_PROFILER_PLUGIN`, `NCCL_INSPECTOR_ENABLE=1`"),
     Format("", "samples of GPUs", "node-log", "holdup monitor, Prometheus, dcgm-exporter, nvidia-smi, rocm-smi; amd-smi and dcgmi dmon not yet seen",
-           "clocks, power, throttling, errors: alone, or beside a trace of the same time", "`pmon`, the table that nvidia-smi prints without options", "`holdup monitor --jsonl`",
+           "clocks, power, throttling, errors: alone, or beside a trace of the same time; processes of `pmon` alone", "the table that nvidia-smi prints without options", "`holdup monitor --jsonl`",
            ("smi/*/*.xml", "smi/*/*.csv", "smi/*/*.json", "smi/utkuozdemir-captures/*", "dcgm/*/*.prom")),
 ]
 

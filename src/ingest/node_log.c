@@ -20,7 +20,7 @@ enum { FEWEST_GAPS = 3, HOLD_NS = 2000000000, HOLD_PERIODS = 4 }; /* as analyze/
 
 const char hu_node_log_none[] =
     "no samples of GPUs: no log of holdup monitor --jsonl, no answer of Prometheus, no scrape of an exporter, and no output "
-    "of nvidia-smi (--query-gpu as CSV, dmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
+    "of nvidia-smi (--query-gpu as CSV, dmon, pmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
 
 typedef struct {
     hu_series   series;
@@ -238,7 +238,7 @@ static bool keep_file(hu_node_sink *s, size_t samples, size_t zones, int64_t bad
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 {
     const size_t before = log->samples.n, counts = log->counts.n, zones = log->zone_samples.n,
-                 topologies = log->topologies.n;
+                 topologies = log->topologies.n, processes = log->processes.n;
     const hu_str  head = hu_input_head(in);
     const char   *file = hu_input_name(in);
     hu_node_sink  sink = hu_node_sink_of(log, in);
@@ -263,7 +263,7 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
         rc = hu_fail(err, HU_ELIMIT, file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)sink.most);
     if (rc == 0 && log->samples.n == before && log->counts.n == counts && log->zone_samples.n == zones &&
-        log->topologies.n == topologies && !sink.has_lost)
+        log->topologies.n == topologies && log->processes.n == processes && !sink.has_lost)
         rc = hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
     if (rc == 0 && !keep_file(&sink, before, zones, log->bad_lines, log->bad_offset))
         rc = hu_fail_memory(err);
@@ -274,6 +274,7 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
         log->counts.n = counts;
         log->zone_samples.n = zones;
         log->topologies.n = topologies;
+        log->processes.n = processes;
     }
     return rc;
 }
