@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
+#include "cli/report_results.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "job/spread.h"
@@ -77,10 +78,14 @@ static int compare(const hu_cli_call *call, const hu_job *job, hu_diff_report *r
 
 static int run(hu_cli_call *call)
 {
+    const options *o = call->options;
     hu_job         job[2] = {{0}, {0}};
     hu_diff_report r = {0};
-    int            status = read_run(call, 0, &job[0], &r);
+    int            status;
 
+    if (hu_is_results(call->argv[0], &o->shared.limits) || hu_is_results(call->argv[1], &o->shared.limits))
+        return hu_diff_results(&o->shared, call->argv, call->arena);
+    status = read_run(call, 0, &job[0], &r);
     if (status == 0)
         status = read_run(call, 1, &job[1], &r);
     if (status == 0)
@@ -100,7 +105,8 @@ const hu_command hu_command_diff = {
              "is compared.  Prints the verdict of each, the change of a step and of what it\n"
              "consists of, the operators and kernels that changed most, and which findings\n"
              "are gone or new.  What was recorded in different ways is not compared, and the\n"
-             "answer says why.",
+             "answer says why.  Of two files of pytest-benchmark, asv or TorchBench: which\n"
+             "benchmarks got slower beyond their own spread (docs/formats/results.md).",
     .examples = "  holdup diff before.json.gz after.json.gz\n"
                 "  holdup diff before/ after/ --json",
     .wants = "runs",

@@ -16,6 +16,7 @@
 #include "cli/report_flight.h"
 #include "cli/report_node.h"
 #include "cli/report_ras.h"
+#include "cli/report_results.h"
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
 #include "cli/report_sums.h"
@@ -510,6 +511,8 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
         return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RAS].n + sorted->of[HU_INPUT_DUMP].n == n)
         return hu_report_hang(&o->shared, sorted, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_RESULTS].n == n)
+        return hu_report_results(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_NODE].n == n)
         return hu_report_node(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RANK].n == 0)

@@ -4,6 +4,7 @@
 #include "ingest/nccl_inspector.h"
 #include "ingest/nccl_tests_json.h"
 #include "ingest/node_log.h"
+#include "ingest/results.h"
 #include "ingest/strangers.h"
 
 #define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
@@ -11,7 +12,9 @@
 #define STRAGGLERS                                                                                           \
     "`holdup stragglers` computes it from the table of operations as CSV: python3 -c \"import pandas as p; " \
     "p.read_parquet('trace.parquet').to_csv('rows.csv', index=False)\""
-#define BENCHMARK "record what it times: torch.profiler around it, or `holdup run -- COMMAND`"
+#define BENCHMARK                                                                                                     \
+    "`holdup report FILE` lists them and `holdup diff A B` compares two files; what takes the time only a recording " \
+    "tells: `holdup run -- COMMAND`"
 #define SMI                                                           \
     "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
     "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
@@ -135,6 +138,10 @@ const char *hu_stranger_impostor_words(hu_str head)
 const char *hu_stranger_mark_words(hu_str head)
 {
     const hu_str part = {head.p, head.n < MARKED ? head.n : MARKED};
+
+    if (hu_mprof_probe(head))
+        return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- COMMAND` "
+               "records what the process did meanwhile";
 
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))

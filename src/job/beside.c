@@ -108,7 +108,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
     const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP],
                     *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE], *logs = &inputs->of[HU_INPUT_LOG],
                     *sums = &inputs->of[HU_INPUT_SUMS];
-    int rc = 0;
+    static const char alone[] = "results are reported alone: holdup report FILE";
+    const hu_inputs  *results = &inputs->of[HU_INPUT_RESULTS];
+    int               rc = 0;
 
     *out = (hu_beside){.counter_files = counters,
                        .dump_files = dumps,
@@ -117,7 +119,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                        .log_files = logs,
                        .sums_files = sums,
                        .left = inputs->of[HU_INPUT_RANK].left};
-    if (counters->n)
+    for (size_t i = 0; rc == 0 && i < results->n; i++)
+        rc = hu_unread_add(unread, arena, hu_str_of(results->at[i]), HU_STR(alone), err);
+    if (rc == 0 && counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
         rc = add_dumps(dumps, limits, arena, out, unread, err);

@@ -13,6 +13,7 @@
 #include "ingest/ncu.h"
 #include "ingest/node_log.h"
 #include "ingest/nsys_stats.h"
+#include "ingest/results.h"
 #include "ingest/step_log.h"
 #include "job/below.h"
 #include "job/stray.h"
@@ -25,6 +26,7 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
+           : hu_results_probe(head)         ? HU_INPUT_RESULTS
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
            : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
            : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
@@ -163,8 +165,9 @@ static bool has_no_ending(hu_str name)
 static bool may_lie_beside(const char *file)
 {
     static const hu_str packed[] = {{".gz", 3}, {".zst", 4}},
-                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4},   {".out", 4},  {".err", 4},
-                                  {".txt", 4},     {".csv", 4},    {".tsv", 4}, {".jsonl", 6}, {".prom", 5}, {".json", 5}},
+                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4}, {".out", 4},
+                                  {".err", 4},     {".txt", 4},    {".csv", 4}, {".tsv", 4}, {".dat", 4},
+                                  {".jsonl", 6},   {".prom", 5},   {".json", 5}},
                         ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
     const hu_str whole = hu_str_base_name(hu_str_of(file));
     hu_str       name = whole;
@@ -234,6 +237,14 @@ static void leave(hu_left *left, const char *path, bool is_trace)
     left->n_traces += is_trace;
 }
 
+/* Results are told alone, where nothing else was found. */
+static bool is_wanted(const char *path, bool is_alone, const hu_limits *limits)
+{
+    const hu_input_kind kind = hu_input_kind_of(path, limits);
+
+    return kind == HU_INPUT_RESULTS ? is_alone : kind != HU_INPUT_RANK || is_snapshot(path, limits);
+}
+
 /* What is not in `listed` yet (NULL: nothing is), and in *left what is not read. */
 static int find_beside(const char *folder, const hu_inputs *listed, const hu_limits *limits, hu_arena *arena, hu_inputs *out,
                        hu_left *left, hu_error *err)
@@ -252,8 +263,7 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
 
         if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
             continue;
-        if (may_lie_beside(file->path) &&
-            (hu_input_kind_of(file->path, limits) != HU_INPUT_RANK || is_snapshot(file->path, limits)))
+        if (may_lie_beside(file->path) && is_wanted(file->path, !listed, limits))
             out->at[out->n++] = file->path;
         else
             leave(left, file->path, is_trace);
