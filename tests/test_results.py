@@ -45,7 +45,8 @@ def pytest_json(**benchmarks: list[float]) -> dict[str, Any]:
 
 def asv_json(**results: list[Any]) -> dict[str, Any]:
     return {"commit_hash": "0123abcd", "env_name": "virtualenv-py3.11", "date": 1767322800000, "params": {"cpu": "x"}, "python": "3.11", "requirements": {}, "env_vars": {},
-            "result_columns": ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples", "profile"],
+            "result_columns": ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75",
+                               "stats_number", "stats_repeat", "samples", "profile"],
             "results": {f"suite.{k}": v for k, v in results.items()}, "durations": {}, "version": 2}
 
 

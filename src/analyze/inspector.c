@@ -20,9 +20,9 @@ typedef struct {
     const int64_t          *job_ranks; /* of processes; -1: it has several, or is not known */
     uint32_t               *places;    /* in out->ranks, from 1 on, by rank of the job; 0: not there yet */
     size_t                  n_places;
-    int64_t *last_of; /* calls of a size in which that place of out->ranks came last */
-    size_t *touched, n_touched; /* places where it is not 0 */
-    int64_t                *values;  /* room for numbers to sort */
+    int64_t                *last_of;            /* calls of a size in which that place of out->ranks came last */
+    size_t                 *touched, n_touched; /* places where it is not 0 */
+    int64_t                *values;             /* room for numbers to sort */
 } measuring;
 
 enum { SCALE = 1000 }; /* of bandwidths that are sorted as whole numbers */

@@ -7,7 +7,8 @@
  *     FUNC train.load 22.8594 1795903772.6600 80.0820 1795903773.2335 0
  *
  * Memory is in units of 1,048,576 bytes, times are seconds since 1970; the last number of FUNC is how deep the call lies in
- * others that are watched.  Functions come when the program ends, which may be before the samples; children have their number, or their process.
+ * others that are watched.  Functions come when the program ends, which may be before the samples; children have their
+ * number, or their process.
  */
 #include <math.h>
 

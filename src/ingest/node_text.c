@@ -193,11 +193,20 @@ static bool take_lost(reader *r, hu_str line)
     return true;
 }
 
+/* Most lines of CSV begin with a digit, as no heading does. */
+static bool is_row(hu_str line)
+{
+    return line.n && line.p[0] >= '0' && line.p[0] <= '9' && memchr(line.p, ',', line.n);
+}
+
 /* False: a line that should be a sample is none. */
 static bool read_line(reader *r, hu_str line)
 {
-    const mode next = heading(r, line);
+    mode next;
 
+    if (r->mode == CSV && is_row(line))
+        return hu_node_csv_line(&r->csv, r->sink, line);
+    next = heading(r, line);
     if (next != NOTHING) {
         if (next != SCRAPE || r->mode != SCRAPE)
             begin(r, next);

@@ -120,8 +120,8 @@ const char *hu_stranger_impostor_words(hu_str head)
         return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace "
                "that torch.profiler exported has the times";
     if (hu_inspector_probe(head))
-        return "what NCCL's Inspector wrote of each call, without a timeline; `holdup report FILE ...` tells which sizes take "
-               "the time and which rank the others wait for";
+        return "what NCCL's Inspector wrote of each call, without a timeline; `holdup report FILE ...` tells which sizes "
+               "take the time and which rank the others wait for";
     if (hu_tests_json_probe(head))
         return "results of nccl-tests (-J), which have no timeline; `holdup report FILE` tells what bandwidth they reach";
     if (is_drawn_table(head))
@@ -140,8 +140,8 @@ const char *hu_stranger_mark_words(hu_str head)
     const hu_str part = {head.p, head.n < MARKED ? head.n : MARKED};
 
     if (hu_mprof_probe(head))
-        return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- COMMAND` "
-               "records what the process did meanwhile";
+        return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- "
+               "COMMAND` records what the process did meanwhile";
 
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))

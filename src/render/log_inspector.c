@@ -30,8 +30,8 @@ static void hint_waits(const hu_log_report *r, hu_log_hint *out, size_t *n)
     if (last && (double)last->n_last >= MOSTLY * (double)last->calls)
         SAY(add(out, n, "late_rank"),
             "Rank %lld (%.*s, process %lld) comes last in %s of its %s collectives, and each other rank waits %s for it on "
-            "average. Waiting is %s of the time in collectives. Look at that rank: its input, its host, its GPU's clocks, or "
-            "more work than the others have.",
+            "average. Waiting is %s of the time in collectives. Look at that rank: its input, its host, its GPU's clocks, "
+            "or more work than the others have.",
             (long long)last->rank, (int)(p->host.n < 64 ? p->host.n : 64), p->host.p, (long long)p->pid,
             hu_say_pct(100 * (double)last->n_last / (double)last->calls).t, hu_say_count(last->calls).t,
             hu_say_time(last->held_ns / (double)last->n_last).t, hu_say_pct(100 * a->wait_ns / a->ns).t);

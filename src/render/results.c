@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * results.c - benchmarks with their spread, the peak of memory and the function it lies in, and two files compared.
  *
- * A benchmark changed beyond its own spread where the middle halves of its rounds, from q1 to q3, do not touch.  Where a file
- * tells no quartiles nothing tells a change from noise, and that is said.
+ * A benchmark changed beyond its own spread where the middle halves of its rounds, from q1 to q3, do not touch.  Where a
+ * file tells no quartiles nothing tells a change from noise, and that is said.
  */
 #include "render/results.h"
 
@@ -76,7 +76,7 @@ static void write_rows(const hu_results *f, size_t most, size_t width, hu_out *o
     if (f->rows.n > most)
         hu_out_printf(out, "%*s%zu more (--top)\n", LABEL, "", f->rows.n - most);
     for (size_t i = 0; i < f->rows.n; i++) {
-        known += isfinite(spread_of(&f->rows.at[i]));
+        known += isfinite(spread_of(&f->rows.at[i])) ? 1 : 0;
         wide += spread_of(&f->rows.at[i]) > WIDE;
     }
     if (known == 0)

@@ -20,8 +20,8 @@ const char hu_log_why_not[] =
 const char *hu_log_cannot_tell(const hu_log_report *r)
 {
     if (!r->log->steps.n && !r->log->benches.n && r->log->inspector.n_files)
-        return "Cannot tell from the Inspector's calls: why a rank comes late, and whether the GPU computes beside them. Record "
-               "a few steps: holdup run -- COMMAND, or torch.profiler.";
+        return "Cannot tell from the Inspector's calls: why a rank comes late, and whether the GPU computes beside them. "
+               "Record a few steps: holdup run -- COMMAND, or torch.profiler.";
     if (r->log->steps.n || (!r->log->benches.n && !r->log->bus_prints.n && !hu_tuning_is_there(&r->log->tuning)))
         return hu_log_why_not;
     if (!r->log->benches.n && !r->log->bus_prints.n)

@@ -28,7 +28,7 @@ typedef struct {
     int64_t  sn; /* of its communicator and operation: the same call on all ranks */
     int64_t  bytes, ns;
     double   alg, bus; /* 1e9 bytes per second; NaN not told */
-    int64_t  ranks; /* of its communicator */
+    int64_t  ranks;    /* of its communicator */
     uint32_t comm, process, op;
     int32_t  rank; /* in its communicator; -1 not told */
 } hu_inspector_call;

@@ -41,8 +41,8 @@ typedef struct {
     hu_str file, tool; /* "pytest-benchmark", "asv", "TorchBench", "memory_profiler" */
     hu_str about;      /* commit or time of the run; "" */
     HU_VEC(hu_result) rows;
-    int64_t       n_failed; /* benchmarks without a result */
-    int64_t       n_bad;    /* lines of memory_profiler that are none */
+    int64_t         n_failed; /* benchmarks without a result */
+    int64_t         n_bad;    /* lines of memory_profiler that are none */
     hu_memory_curve memory;
 } hu_results;
 
