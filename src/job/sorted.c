@@ -165,9 +165,8 @@ static bool has_no_ending(hu_str name)
 static bool may_lie_beside(const char *file)
 {
     static const hu_str packed[] = {{".gz", 3}, {".zst", 4}},
-                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4}, {".out", 4},
-                                  {".err", 4},     {".txt", 4},    {".csv", 4}, {".tsv", 4}, {".dat", 4},
-                                  {".jsonl", 6},   {".prom", 5},   {".json", 5}},
+                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4},   {".out", 4},  {".err", 4},
+                                  {".txt", 4},     {".csv", 4},    {".tsv", 4}, {".jsonl", 6}, {".prom", 5}, {".json", 5}},
                         ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
     const hu_str whole = hu_str_base_name(hu_str_of(file));
     hu_str       name = whole;
@@ -237,6 +236,19 @@ static void leave(hu_left *left, const char *path, bool is_trace)
     left->n_traces += is_trace;
 }
 
+/* Of memory_profiler, by its beginning: other files that end so are data, and large. */
+static bool is_curve(const char *path, const hu_limits *limits)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_error               unused;
+    hu_input              *in = hu_str_ends(hu_str_of(path), HU_STR(".dat")) ? hu_input_open(path, &how, &unused) : NULL;
+    const bool             is = in && hu_mprof_probe(hu_input_head(in));
+
+    if (in)
+        hu_input_close(in);
+    return is;
+}
+
 /* Results are told alone, where nothing else was found. */
 static bool is_wanted(const char *path, bool is_alone, const hu_limits *limits)
 {
@@ -263,7 +275,8 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
 
         if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
             continue;
-        if (may_lie_beside(file->path) && is_wanted(file->path, !listed, limits))
+        if ((may_lie_beside(file->path) && is_wanted(file->path, !listed, limits)) ||
+            (!listed && is_curve(file->path, limits)))
             out->at[out->n++] = file->path;
         else
             leave(left, file->path, is_trace);
