@@ -170,6 +170,11 @@ class Memory(Case):
         told = self.ask(self.put("m.dat", text))["files"][0]
         self.assertEqual((told["memory"]["peak_in"], told["memory"]["children"], told["memory"]["child_peak_bytes"], told["lines_left_out"]), ("t.inner", 2, 50 * MIB, 2))
 
+    def test_no_sample(self) -> None:
+        status, _, err = run("report", self.put("m.dat", "".join(line + "\n" for line in MPROF.splitlines() if not line.startswith("MEM"))))
+        self.assertNotEqual(status, 0)
+        self.assertIn("without a sample", err)
+
     def test_in_none(self) -> None:
         self.assertIn("in none of the functions", self.text("report", self.put("m.dat", MPROF.replace("80.0820 1795903773.2335", "23.0 1795903772.7000")
                                                                              .replace("rest 80.0820 1795903773.2336 80.0820", "rest 1.0 1795903773.5000 1.0"))))

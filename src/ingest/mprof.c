@@ -82,7 +82,7 @@ bool hu_mprof_probe(hu_str head)
 
 static void take_peak(hu_memory_curve *m, double bytes, int64_t ns)
 {
-    if (m->peak_ns && bytes <= m->peak)
+    if (bytes <= m->peak)
         return;
     m->peak = bytes;
     m->peak_ns = ns;
@@ -169,6 +169,7 @@ int hu_mprof_read(hu_input *in, hu_arena *arena, hu_results *out, hu_error *err)
     *r = (reader){.out = out, .arena = arena};
     out->tool = HU_STR("memory_profiler");
     out->memory.command = HU_STR("");
+    out->memory.peak = -1;
     while (!span.is_last) {
         const int rc = hu_input_next(in, left, &span, err);
 
@@ -185,5 +186,7 @@ int hu_mprof_read(hu_input *in, hu_arena *arena, hu_results *out, hu_error *err)
             left -= newline ? n + 1 : n;
         }
     }
+    if (out->memory.n_samples == 0)
+        return hu_fail(err, HU_EEMPTY, hu_input_name(in), HU_NO_OFFSET, "a file of memory_profiler without a sample (MEM)");
     return hu_input_status(in, err);
 }
