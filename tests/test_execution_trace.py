@@ -244,13 +244,21 @@ class Joined(Case):
         text = " ".join(run("report", trace, et)[1].decode().split())
         self.assertIn("execution trace et.json: 40 of its 40 operators are in trace.json (External id = rf_id + 2)", text)
 
+    def test_ranks_by_their_names(self) -> None:
+        """No execution trace says which rank it is; its name may."""
+        paths = [self.write(name, document(NODES)) for name in ("et.rank_0.json", "et.rank_10.json", "other.json")]
+        self.assertEqual([f["rank"] for f in told(*paths)["files"]], [0, 10, None])
+        self.assertIn("et.rank_10.json: rank 10 by its name, PyTorch", " ".join(run("report", *paths)[1].decode().split()))
+
     def test_others(self) -> None:
         """One of another program, or of another process beside several traces, is named and not joined."""
         trace, et = self.pair(0)
         other = self.write("other.json", document(NODES))
         answer = told(trace, other)
         self.assertEqual(answer["execution_traces"], [])
-        self.assertIn("not of the same steps", answer["unread"][0]["error"])
+        records = [a["value"] for n in NODES for a in n["attrs"] if a["name"] == "rf_id" and a["value"] and n["attrs"][3]["value"] != 7]
+        externals = [e["args"]["External id"] for e in json.loads(trace.read_text())["traceEvents"] if "External id" in e.get("args", {}) and e["cat"] == "cpu_op"]
+        self.assertIn(f"not of the same steps (its rf_ids are {min(records)} to {max(records)}, External ids of the trace {min(externals)} to {max(externals)})", answer["unread"][0]["error"])
         second = self.write("second.json", trace.read_text().replace('"pid": 77', '"pid": 78'))
         answer = told(trace, second, et)
         self.assertEqual([f["trace"] for f in answer["execution_traces"]], [str(trace)])

@@ -318,5 +318,73 @@ class Endings(Case):
         self.assertEqual(told["tests"][0]["words"], "all_reduce_perf: it FAILED behind 1 MiB, so cannot tell what bandwidth it reaches.")
 
 
+
+def as_json(text: str, **more: Any) -> dict[str, Any]:
+    """The -J file of a test whose text this is, by regular expressions: keys as util.cu of nccl-tests writes them."""
+    def place(words: list[str]) -> dict[str, Any]:
+        return {"time": float(words[0]), "alg_bw": float(words[1]), "bus_bw": float(words[2]), "nwrong": None if words[3] == "N/A" else float(words[3])}
+    devices = [{"rank": int(r), "group": 0, "pid": int(p), "hostname": h, "device": int(d), "device_hex": x, "device_info": name}
+               for r, p, h, d, x, name in re.findall(r"# +Rank +(\d+) .*?Pid +(\d+) on +(\S+) device +(\d+) \[(\S+)\] (.+)", text)]
+    rows = re.findall(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+) +(.+)$", text, re.M)
+    results = [{"size": int(s), "count": int(c), "type": t, "redop": o, "root": f"{root:>6}", "out_of_place": place(rest.split()[:4]), "in_place": place(rest.split()[4:8]),
+                "actual_iterations": 20, "experiment_name": "x"} for s, c, t, o, root, rest in rows]
+    return {"version": 2, "start_time": "2026-01-02 03:04:05", "args": ["./build/all_reduce_perf", "-b", "8"], "env": ["HOME=\\/root", "traceEvents=1"], "nccl_version": 22907,
+            "config": {"nthreads": 1, "ngpus": 1, "warmup_iters": 5, "devices": devices}, "results": results,
+            "out_of_bounds": {"count": 0, "okay": "true"}, "average_bus_bandwidth": {"bandwidth": 12.5, "okay": "unchecked"}, "errors": [], "end_time": "2026-01-02 03:05:05"} | more
+
+
+class Json(Case):
+    TEXT = "# Collective test starting: all_reduce_perf\n" + HEADING + ranks(8) + COLUMNS + curve(30, 300, power(3, 33)) + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.5 \n"
+
+    def write(self, value: dict[str, Any], cut: int | None = None) -> Path:
+        path = self.folder / "out.json"
+        path.write_text(json.dumps(value, separators=(",", ":"))[:cut])
+        return path
+
+    def test_same_answer(self) -> None:
+        told, text = self.ask(self.write(as_json(self.TEXT)))["tests"][0], self.one(self.TEXT)
+        self.assertEqual(len(text["sizes"]), 31)
+        for t in (told, text):
+            for s in t["sizes"]:
+                del s["line"]
+        self.assertEqual(told, text)
+
+    def test_real_text_as_json(self) -> None:
+        path = NCCL / "aws-dist-training/slurm-104.out"
+        if not path.exists():
+            skip_loudly("no real log")
+            return
+        text = re.sub(r"^ *\d+: ", "", path.read_text(errors="replace"), flags=re.M)
+        told, seen = self.ask(self.write(as_json(text)))["tests"][0], self.ask(path)["tests"][0]
+        for key in ("best_gbps", "best_at_bytes", "half_bytes", "latency_ns", "wrong", "is_flat", "ranks"):
+            self.assertEqual(told[key], seen[key], key)
+
+    def test_several_gpus_of_a_process(self) -> None:
+        """The list of devices has the first GPU of each process."""
+        value = as_json(self.TEXT)
+        value["config"] |= {"ngpus": 8, "devices": value["config"]["devices"][:1]}
+        self.assertEqual(self.ask(self.write(value))["tests"][0]["ranks"], 8)
+
+    def test_types_and_numbers_that_are_none(self) -> None:
+        value = as_json(self.TEXT)
+        for r in value["results"][:3]:
+            r |= {"out_of_place": None, "in_place": r["in_place"] | {"alg_bw": "nan", "nwrong": None}}
+        value["results"] += [r | {"type": "half"} for r in value["results"]]
+        told = self.ask(self.write(value))["tests"]
+        self.assertEqual([(t["type"], len(t["sizes"])) for t in told], [("float", 31), ("half", 31)])
+        self.assertEqual(told[0]["sizes"][0]["out_of_place"], {"time_ns": None, "alg_gbps": None, "bus_gbps": None, "wrong": None})
+
+    def test_wrong_results(self) -> None:
+        value = as_json(self.TEXT, out_of_bounds={"count": 7, "okay": "false"})
+        self.assertIn("wrong_results", [h["id"] for h in self.ask(self.write(value))["hints"]])
+
+    def test_ends_early(self) -> None:
+        whole = json.dumps(as_json(self.TEXT), separators=(",", ":"))
+        at = whole.index('"size":1048576')
+        told = self.ask(self.write(as_json(self.TEXT), at + 40))["tests"][0]
+        self.assertEqual(told["sizes"][-1]["bytes"], 524288)
+        self.assertIn("ends early", told["failure"])
+
+
 if __name__ == "__main__":
     unittest.main()

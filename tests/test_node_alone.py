@@ -69,6 +69,65 @@ class Alone(unittest.TestCase):
             else:
                 self.assertAlmostEqual(have, value, 3, key)
 
+    # ---- processes ------------------------------------------------------------------------------------------------
+
+    PMON = ("#Date       Time        gpu         pid   type     fb   ccpm     sm    mem    enc    dec    command\n"
+            "#YYYYMMDD   HH:MM:SS      Idx          #    C/G     MB     MB      %      %      %      %    name\n")
+
+    @staticmethod
+    def rows(text: str, sm: int, fb: int | None) -> dict[tuple[int, int], list[tuple[float | None, float | None]]]:
+        """sm and fb of each process, by columns of words."""
+        found: dict[tuple[int, int], list[tuple[float | None, float | None]]] = {}
+        for line in text.splitlines():
+            words = line.split()
+            at = 2 if len(words) > 1 and re.fullmatch(r"\d\d:\d\d:\d\d", words[1]) else 0
+            if len(words) > at + 2 and words[at + 1].isdigit() and not line.startswith("#"):
+                found.setdefault((int(words[at]), int(words[at + 1])), []).append((number(words[at + sm]), None if fb is None else number(words[at + fb])))
+        return found
+
+    def test_pmon(self) -> None:
+        text = self.PMON
+        for i in range(20):
+            if i == 10:
+                text += self.PMON
+            text += f" 20260102   03:04:{i:02}          0      4711     C  {1000 + 50 * i}      0     {80 + i % 3}     10      -      -    python train.py\n"
+            text += f" 20260102   03:04:{i:02}          1      4712     C   2000      0      {'-' if i % 2 else 5}      1      -      -    python\n"
+            text += f" 20260102   03:04:{i:02}          2         -     -      -      -      -      -      -      -    -\n"
+        path = self.put("pmon.txt", text)
+        told = self.told(path)
+        seen = self.rows(text, 5, 3)
+        self.assertEqual([(p["gpu"], p["pid"], p["command"]) for p in told["processes"]], [(0, 4711, "python train.py"), (1, 4712, "python")])
+        for p in told["processes"]:
+            values = seen[p["gpu"], p["pid"]]
+            busy, memory = [v[0] for v in values if v[0] is not None], [v[1] * MIB for v in values if v[1] is not None]
+            self.assertEqual((p["looks"], p["seconds"], p["busy_pct"]["samples"]), (len(values), 19, len(busy)))
+            self.check(p, busy_pct=sum(busy) / len(busy))
+            self.assertEqual([p["memory_bytes"][k] for k in ("first", "last", "max", "min")], [memory[0], memory[-1], max(memory), min(memory)])
+        self.assertEqual((told["gpus"], told["lines_left_out"], told["verdict"]), ([], 0, "cannot_tell"))
+        said = self.text(path)
+        self.assertIn("the busiest, process 4711 (python train.py), keeps GPU 0 busy for 81 % of the time", said)
+        self.assertIn("of 10 it has no value", said)
+
+    def test_pmon_is_told_alone(self) -> None:
+        path = self.put("pmon.txt", self.PMON + " 20260102   03:04:05          0      4711     C   1000      0     80     10      -      -    python\n")
+        trace = self.put("rank0.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "stream": 7}}]}))
+        self.assertIn("reported alone", json.dumps(json.loads(run("report", trace, path, "--json")[1])["unread"]))
+
+    def test_real_pmon(self) -> None:
+        for capture, command, pid in ((H200, "gpu_burn", 10309), (RTX, "ffmpeg", 5022)):
+            text = sections(self.real(capture))
+            seen: dict[tuple[int, int], list[tuple[float | None, float | None]]] = {}
+            for name, body in text.items():
+                if name.endswith(":: pmon"):
+                    for key, values in self.rows(body, 3, None).items():
+                        seen.setdefault(key, []).extend(values)
+            told = self.told(capture)["processes"]
+            self.assertEqual({(p["gpu"], p["pid"]): p["looks"] for p in told}, {key: len(values) for key, values in seen.items()})
+            one = next(p for p in told if p["pid"] == pid)
+            busy = [v[0] for v in seen[0, pid] if v[0] is not None]
+            self.assertEqual((one["command"], one["busy_pct"]["max"]), (command, max(busy)))
+            self.check(one, busy_pct=sum(busy) / len(busy))
+
     # ---- real files -----------------------------------------------------------------------------------------------
 
     def test_real_xml(self) -> None:

@@ -141,6 +141,18 @@ class Logs(unittest.TestCase):
                 self.assertEqual((gpu["memory_bytes"], gpu["celsius"], gpu["sm_mhz"], gpu["busy_pct"]), (GIB, 60, 1200, 80.0))
                 self.assertIn("throttling", [f["id"] for f in told["findings"]])
 
+    def test_rows_in_any_order(self) -> None:
+        """Pieces of a log that were joined in another order, rows of which change: the answer is that of rows in order."""
+        heading = "timestamp, index, uuid, power.draw [W], clocks.current.sm [MHz]\n"
+        in_order = [f"{time.strftime('%Y/%m/%d %H:%M:%S', time.localtime(START + s))}.000, 0, {uuid(0)}, {200 + 10 * s} W, {1000 + s} MHz\n" for s in range(LENGTH + 2)]
+        told = []
+        for order in (in_order, in_order[::-1], in_order[1::2] + in_order[::2]):
+            (gpu,) = gpus(self.told(self.put("t.json", trace()), "--with", self.put("smi.csv", heading + "".join(order))))
+            told.append(gpu)
+        self.assertEqual(told[0]["watts"], told[1]["watts"])
+        self.assertEqual(told[0], told[1])
+        self.assertEqual(told[0], told[2])
+
     def test_a_real_csv(self) -> None:
         """Eight GPUs of another day: read, and said to be apart."""
         path = SHARED / "traces/smi/gpu_glasses/nvidia_smi.csv"

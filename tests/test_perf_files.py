@@ -335,6 +335,19 @@ class Whole(Case):
         text, _ = self.verdict("out.txt", "".join(line.format(("cc1 81", "ld 82")[i % 2], i) for i in range(60)))
         self.assertIn("A recording of threads by CPU samples alone", text)
 
+    def test_several_files(self) -> None:
+        """Ranks by their names; without, nothing says that they are of one job."""
+        contents = [perf_data(b"".join(sampled(pid, pid, 1000 + i, [USER, 0x4020]) for i in range(50 + pid))) for pid in (5, 6)]
+        for names, ranks in ((("perf.rank0.data", "perf.rank7.data"), [0, 7]), (("a.data", "b.data"), None)):
+            paths = [self.write(name, content) for name, content in zip(names, contents)]
+            status, out, err = run("report", *paths, "--json", "-q")
+            self.assertEqual(status, 0, err)
+            answer = json.loads(out)
+            apart = any("no ranks of one job" in reason for reason in answer["verdict"]["reasons"])
+            self.assertEqual(apart, ranks is None, answer["verdict"])
+            if ranks:
+                self.assertEqual([r["rank"] for r in answer["ranks"]], ranks)
+
 
 class Real(Case):
     def test_google(self) -> None:

@@ -38,7 +38,6 @@ MADE = {
     "timeline.json": (b'[{"name":"backward-compute","cat":"backward-compute","pid":0,"tid":0,"ts":1.5,"dur":2.5,"ph":"X","args":'
                       b'{"step":23,"model_chunk":0,"mb_id":0,"seq_id":0}}]', "holdup stragglers"),
     "rows.parquet": (b"PAR1\x15\x04\x15", "holdup stragglers"),
-    "mprofile_20240101.dat": (b"CMDLINE python train.py\nMEM 12.5 1700000000.1234\n", "memory_profiler"),
     "bench.json": (b'{"machine_info": {"node": "a"}, "benchmarks": []}', "pytest-benchmark"),
     "torchbench.json": (b'{"name": "x", "environ": {"pytorch_git_version": "abc"}, "metrics": {}}', "TorchBench"),
     "asv.json": (b'{"commit_hash": "abc", "result_columns": ["result"], "results": {}}', "asv"),

@@ -140,6 +140,12 @@ static bool differ(hu_str a, hu_str b)
     return a.n && b.n && !hu_str_equal(a, b);
 }
 
+/* CPU samples alone: which rank they are of no such file says. */
+static bool are_samples(const hu_digest *d)
+{
+    return hu_str_starts(d->info.tool, HU_STR("perf "));
+}
+
 /* Nothing says that they are of one job, and another tool or another model of GPU says that they are not. */
 static bool are_strangers(hu_digest *const *digests, size_t n)
 {
@@ -150,7 +156,7 @@ static bool are_strangers(hu_digest *const *digests, size_t n)
 
         if (d->info.rank >= 0 || d->info.world_size > 1 || (d->memory.n && d->gpu_time.n_slices == 0))
             return false;
-        differs |= differ(d->info.tool, digests[0]->info.tool) || differ(d->device, digests[0]->device);
+        differs |= differ(d->info.tool, digests[0]->info.tool) || differ(d->device, digests[0]->device) || are_samples(d);
     }
     return differs;
 }

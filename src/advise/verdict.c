@@ -464,7 +464,8 @@ void hu_verdict_doubt_runs(hu_verdict *v, const hu_roster *roster)
 {
     if (roster->mixes_runs && roster->n_twice == 0)
         doubt(v, HU_CONFIDENCE_LOW,
-              "the files name no ranks and are of different tools or GPUs: no ranks of one job; name those of one run");
+              "the files name no ranks and are of different tools or GPUs, or hold CPU samples alone: no ranks of one job; "
+              "name those of one run");
     else if (roster->mixes_runs)
         doubt(v, HU_CONFIDENCE_LOW, "rank %lld occurs more than once: several runs, or copies; name the files of one run",
               (long long)roster->twice[0]);

@@ -229,7 +229,7 @@ static bool share_piece(work *w)
     for (size_t k = 0; k < SETS; k++) {
         const hu_intervals all = {.at = w->set[k].at, .n = w->set[k].n}, part = part_of(w, &all);
 
-        w->set[k].first = (size_t)(part.at - all.at);
+        w->set[k].first = part.n ? (size_t)(part.at - all.at) : 0; /* of no list there is no place */
         w->set[k].end = w->set[k].first + part.n;
     }
 

@@ -520,7 +520,8 @@ bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer 
     *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN, .has_no_unit = log->steps.n > 0 && log->unit == HU_LOG_UNIT_UNKNOWN};
     if (!measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
         !measure_prints(log, arena, out) || !hu_log_hang_measure(log, arena, &out->hang) ||
-        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops))
+        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops) ||
+        !hu_inspector_measure(&log->inspector, arena, &out->inspector))
         return false;
     doubt_ops(log, out);
     return true;

@@ -4,6 +4,7 @@
 #define HU_ANALYZE_STEP_LOG_H
 
 #include "analyze/bandwidth.h"
+#include "analyze/inspector.h"
 #include "analyze/log_hang.h"
 #include "analyze/log_tables.h"
 #include "base/stats.h"
@@ -61,10 +62,11 @@ typedef struct {
     double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
 
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
-    hu_stats        bus;        /* bits per second that ranks printed of a test of their own; n is 0 without */
-    hu_log_hang     hang;
-    hu_op_answer    ops;
-    hu_flops_answer flops;
+    hu_stats            bus;    /* bits per second that ranks printed of a test of their own; n is 0 without */
+    hu_log_hang         hang;
+    hu_op_answer        ops;
+    hu_flops_answer     flops;
+    hu_inspector_answer inspector;
     HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */
     double rest_ns;                  /* of the typical step, in no part; NaN: there are no parts, or they overlap */
 } hu_log_answer;

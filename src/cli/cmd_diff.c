@@ -6,6 +6,7 @@
 #include "cli/diff_logs.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
+#include "cli/report_results.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "job/spread.h"
@@ -78,6 +79,7 @@ static int compare(const hu_cli_call *call, const hu_job *job, hu_diff_report *r
 
 static int run(hu_cli_call *call)
 {
+    const options *o = call->options;
     hu_job         job[2] = {{0}, {0}};
     hu_diff_report r = {0};
     hu_inputs      named = {.at = (const char **)call->argv, .n = 2};
@@ -86,7 +88,9 @@ static int run(hu_cli_call *call)
 
     if (hu_command_check_outputs(call, &named, &err) < 0)
         return hu_command_fail(&err);
-    status = hu_diff_logs(&((const options *)call->options)->shared, call->argv, call->arena);
+    if (hu_is_results(call->argv[0], &o->shared.limits) || hu_is_results(call->argv[1], &o->shared.limits))
+        return hu_diff_results(&o->shared, call->argv, call->arena);
+    status = hu_diff_logs(&o->shared, call->argv, call->arena);
     if (status >= 0)
         return status;
     status = read_run(call, 0, &job[0], &r);
@@ -110,7 +114,9 @@ const hu_command hu_command_diff = {
              "consists of, the operators and kernels that changed most, and which findings\n"
              "are gone or new; of memory, what both recorded.  What was recorded in different\n"
              "ways is not compared, and the answer says why.  Two memory snapshots and two logs\n"
-             "(of training runs or of nccl-tests) are compared by what both have.",
+             "(of training runs or of nccl-tests) are compared by what both have.  Of two files\n"
+             "of pytest-benchmark, asv or TorchBench: which benchmarks got slower beyond their\n"
+             "own spread (docs/formats/results.md).",
     .examples = "  holdup diff before.json.gz after.json.gz\n"
                 "  holdup diff before/ after/ --json\n"
                 "  holdup diff monday.log tuesday.log",

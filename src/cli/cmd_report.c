@@ -16,6 +16,7 @@
 #include "cli/report_flight.h"
 #include "cli/report_node.h"
 #include "cli/report_ras.h"
+#include "cli/report_results.h"
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
 #include "cli/report_sums.h"
@@ -516,6 +517,8 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
         return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RAS].n + sorted->of[HU_INPUT_DUMP].n == n)
         return hu_report_hang(&o->shared, sorted, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_RESULTS].n == n)
+        return hu_report_results(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_NODE].n == n)
         return hu_report_node(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RANK].n == 0)
@@ -596,7 +599,8 @@ const hu_command hu_command_report = {
              "answer (docs/one-run.md), as do logs of training runs and of NCCL, and samples of\n"
              "nvidia-smi or a monitor; of a directory all that lies in it and below.  A log alone tells\n"
              "how long its steps take, and what it cannot tell (docs/formats/step-log.md), output of\n"
-             "nccl-tests how fast the links are (docs/formats/nccl-tests.md), samples alone what held\n"
+             "nccl-tests how fast the links are (docs/formats/nccl-tests.md), files of NCCL's Inspector\n"
+             "which rank the others wait for (docs/formats/nccl-inspector.md), samples alone what held\n"
              "the GPUs up (docs/formats/node-log.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"

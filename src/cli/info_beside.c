@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "ingest/flight_recorder.h"
 #include "ingest/ncu.h"
+#include "ingest/results.h"
 #include "job/beside.h"
 
 enum { LABEL = 12 };
@@ -121,10 +122,17 @@ static void write_log(writer *w, const hu_beside_log *l)
 {
     const hu_log_nccl *nccl = &l->log.nccl;
     char               step[HU_UNIT_BYTES];
+    const bool         has_calls = l->log.inspector.n_files > 0;
 
     text(w, "format", "format",
-         l->log.steps.n ? HU_STR("log of a training run") : HU_STR("log with lines of NCCL, and none of steps"));
-    text(w, "tool", "tool", l->log.writer.n ? l->log.writer : nccl->n_lines ? HU_STR("NCCL") : HU_STR("unknown"));
+         l->log.steps.n     ? HU_STR("log of a training run")
+         : has_calls        ? HU_STR("calls of NCCL's Inspector")
+         : l->log.benches.n ? HU_STR("results of a test of collectives")
+                            : HU_STR("log with lines of NCCL, and none of steps"));
+    text(w, "tool", "tool",
+         l->log.writer.n              ? l->log.writer
+         : nccl->n_lines || has_calls ? HU_STR("NCCL")
+                                      : HU_STR("unknown"));
     count(w, "lines", "lines", (int64_t)l->log.n_lines);
     count(w, "steps", "steps", l->says.n_steps);
     hu_units_time(step, l->says.step.median);
@@ -142,6 +150,34 @@ static void write_sums(writer *w, const hu_nsys_sums *s)
     count(w, "tables", "tables", (int64_t)s->tables.n);
     if (s->is_cut)
         text(w, "truncated", "truncated", HU_STR("a table is cut"));
+}
+
+static void write_results(writer *w, const hu_results *f)
+{
+    char peak[HU_UNIT_BYTES];
+
+    text(w, "format", "format", HU_STR("results of a program that was timed or weighed"));
+    text(w, "tool", "tool", f->tool);
+    if (f->memory.n_samples) {
+        count(w, "samples", "samples", f->memory.n_samples);
+        hu_units_bytes(peak, f->memory.peak);
+        text(w, "peak", "peak", hu_str_of(peak));
+    } else {
+        count(w, "benchmarks", "benchmarks", (int64_t)f->rows.n);
+    }
+}
+
+static int read_results(const char *path, const hu_limits *limits, hu_arena *arena, hu_results *out, hu_error *err)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_results_read(in, arena, out, err);
+    hu_input_close(in);
+    return rc;
 }
 
 /* Of logs and sums.  Returns 0 or the error. */
@@ -168,6 +204,7 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     hu_ras_files     ras = {0};
     hu_node_log      node = {.arena = arena};
     hu_beside        printed = {0};
+    hu_results       results = {0};
     int              rc = arena ? 0 : hu_fail_memory(err);
 
     if (rc == 0 && kind == HU_INPUT_DUMP)
@@ -178,6 +215,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
         rc = read_node(path, how->limits, &node, err);
     else if (rc == 0 && (kind == HU_INPUT_LOG || kind == HU_INPUT_SUMS))
         rc = read_printed(kind, &one, how->limits, arena, &printed, err);
+    else if (rc == 0 && kind == HU_INPUT_RESULTS)
+        rc = read_results(path, how->limits, arena, &results, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {
@@ -194,6 +233,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
             write_log(&w, &printed.logs[0]);
         else if (kind == HU_INPUT_SUMS)
             write_sums(&w, &printed.sums[0].sums);
+        else if (kind == HU_INPUT_RESULTS)
+            write_results(&w, &results);
         else
             write_counters(&w, &counters, &groups);
         if (how->json) {

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "across/roster.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "ingest/execution_trace.h"
@@ -47,8 +48,10 @@ int hu_report_executions(const hu_shared *shared, const hu_inputs *inputs, const
     if (rc == 0 && other)
         rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                      "--%s is not for execution traces, which have no times; they take --json, --output and --top", other);
-    for (size_t i = 0; rc == 0 && i < inputs->n; i++)
+    for (size_t i = 0; rc == 0 && i < inputs->n; i++) {
         rc = read_one(inputs->at[i], &shared->limits, arena, &files[i], &err);
+        files[i].rank = hu_roster_rank_of_name(hu_str_of(inputs->at[i]), inputs->n);
+    }
     if (rc == 0 && !hu_execution_measure(files, inputs->n, arena, &answer))
         rc = hu_fail_memory(&err);
     if (rc == 0)

@@ -244,7 +244,8 @@ int hu_execution_trace_read(hu_input *in, hu_arena *arena, hu_execution *out, hu
     hu_str    text = HU_STR(""), list;
     int       rc = whole ? hu_input_read_whole(in, whole, &text, err) : hu_fail_memory(err);
 
-    *out = (hu_execution){.file = hu_arena_copy(arena, hu_str_of(hu_input_name(in))).p, .pid = -1, .schema = HU_STR("")};
+    *out = (hu_execution){
+        .file = hu_arena_copy(arena, hu_str_of(hu_input_name(in))).p, .pid = -1, .rank = -1, .schema = HU_STR("")};
     if (rc == 0 && (!out->file || !hu_intern_init(&out->texts, arena)))
         rc = hu_fail_memory(err);
     list = list_of_nodes(text);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "base/sort.h"
 #include "ingest/amd_smi.h"
 #include "ingest/node_series.h"
 #include "ingest/node_text.h"
@@ -20,7 +21,7 @@ enum { FEWEST_GAPS = 3, HOLD_NS = 2000000000, HOLD_PERIODS = 4 }; /* as analyze/
 
 const char hu_node_log_none[] =
     "no samples of GPUs: no log of holdup monitor --jsonl, no answer of Prometheus, no scrape of an exporter, and no output "
-    "of nvidia-smi (--query-gpu as CSV, dmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
+    "of nvidia-smi (--query-gpu as CSV, dmon, pmon, -q, -q -x, topo -m), dcgmi dmon, amd-smi or rocm-smi";
 
 typedef struct {
     hu_series   series;
@@ -238,7 +239,7 @@ static bool keep_file(hu_node_sink *s, size_t samples, size_t zones, int64_t bad
 int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
 {
     const size_t before = log->samples.n, counts = log->counts.n, zones = log->zone_samples.n,
-                 topologies = log->topologies.n;
+                 topologies = log->topologies.n, processes = log->processes.n;
     const hu_str  head = hu_input_head(in);
     const char   *file = hu_input_name(in);
     hu_node_sink  sink = hu_node_sink_of(log, in);
@@ -263,7 +264,7 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
         rc = hu_fail(err, HU_ELIMIT, file, HU_NO_OFFSET, "more than %lld samples; cut the log, or use --limit events=N",
                      (long long)sink.most);
     if (rc == 0 && log->samples.n == before && log->counts.n == counts && log->zone_samples.n == zones &&
-        log->topologies.n == topologies && !sink.has_lost)
+        log->topologies.n == topologies && log->processes.n == processes && !sink.has_lost)
         rc = hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "no sample of a GPU; was it taken on a node with GPUs?");
     if (rc == 0 && !keep_file(&sink, before, zones, log->bad_lines, log->bad_offset))
         rc = hu_fail_memory(err);
@@ -274,6 +275,7 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err)
         log->counts.n = counts;
         log->zone_samples.n = zones;
         log->topologies.n = topologies;
+        log->processes.n = processes;
     }
     return rc;
 }
@@ -293,15 +295,43 @@ int hu_node_log_read_path(hu_node_log *log, const char *path, const hu_limits *l
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
+static int by_time(const void *left, const void *right)
 {
     const hu_node_sample *a = left, *b = right;
 
-    if (a->gpu != b->gpu)
-        return a->gpu < b->gpu ? -1 : 1;
-    if (a->quantity != b->quantity)
-        return a->quantity < b->quantity ? -1 : 1;
     return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static bool is_in_order(const hu_node_sample *at, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (at[i].ns < at[i - 1].ns)
+            return false;
+    return true;
+}
+
+/* By GPU, quantity and time.  A monitor writes in the order of time, so a place for each series is mostly all of it. */
+static bool sort_samples(hu_node_log *log)
+{
+    const size_t    n = log->samples.n, n_series = log->gpus.n * HU_GPU_QUANTITY_COUNT;
+    size_t         *next = hu_arena_calloc(log->arena, n_series + 1, sizeof *next);
+    hu_node_sample *old = log->samples.at, *at = hu_arena_grow(log->arena, NULL, n * sizeof *at);
+
+    if (!next || !at)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        next[old[i].gpu * HU_GPU_QUANTITY_COUNT + old[i].quantity + 1]++;
+    for (size_t k = 0; k < n_series; k++)
+        next[k + 1] += next[k];
+    for (size_t i = 0; i < n; i++)
+        at[next[old[i].gpu * HU_GPU_QUANTITY_COUNT + old[i].quantity]++] = old[i];
+    for (size_t k = 0, from = 0; k < n_series; from = next[k++]) /* which is where each ends now */
+        if (!is_in_order(at + from, next[k] - from))
+            qsort(at + from, next[k] - from, sizeof *at, by_time);
+    hu_arena_drop(log->arena, old);
+    log->samples.at = at;
+    log->samples.cap = n;
+    return true;
 }
 
 static bool is_like(const hu_node_sample *a, const hu_node_sample *b)
@@ -322,13 +352,6 @@ static void join_moments(hu_node_log *log)
             at[n - 1].value = (double)((uint64_t)at[n - 1].value | (uint64_t)at[i].value);
     }
     log->samples.n = n;
-}
-
-static int by_length(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
 }
 
 /* Counts, likewise. */
@@ -356,8 +379,7 @@ static bool measure_period(hu_node_log *log)
         if (is_like(&at[i - 1], &at[i]) && !hu_node_is_moment(at[i - 1].ns) &&
             (at[i].quantity == HU_GAUGE_POWER || at[i].quantity == HU_GAUGE_BUSY))
             gaps[n++] = at[i].ns - at[i - 1].ns;
-    qsort(gaps, n, sizeof *gaps, by_length);
-    log->period_ns = n >= FEWEST_GAPS ? gaps[n / 2] : 0;
+    log->period_ns = n >= FEWEST_GAPS ? hu_sort_nth_i64(gaps, n, n / 2) : 0;
     return true;
 }
 
@@ -377,7 +399,8 @@ bool hu_node_log_end(hu_node_log *log)
         qsort(log->counts.at, log->counts.n, sizeof *log->counts.at, compare_counts);
     if (log->samples.n == 0)
         return true;
-    qsort(log->samples.at, log->samples.n, sizeof *log->samples.at, compare);
+    if (!sort_samples(log))
+        return false;
     join_moments(log);
     return measure_period(log);
 }

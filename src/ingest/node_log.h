@@ -83,6 +83,23 @@ typedef struct {
     uint32_t gpu, kind;
 } hu_node_count;
 
+/* Values of one thing over time; n is 0 without any. */
+typedef struct {
+    size_t n;
+    double sum, least, most, first, last;
+} hu_node_sum;
+
+/* A process on a GPU, as `nvidia-smi pmon` tells. */
+typedef struct {
+    uint32_t    gpu;
+    int64_t     pid;
+    hu_str      type, command; /* "C", "G", "C+G"; as the tool cuts it */
+    size_t      looks;
+    hu_node_sum busy, memory_busy; /* percent of the GPU, in the looks that have it */
+    hu_node_sum memory;            /* bytes */
+    int64_t     first_ns, last_ns; /* Unix time; 0: the file has none */
+} hu_node_process;
+
 /* What `nvidia-smi topo -m` prints: GPUs as rows, and whom each is linked with by what. */
 typedef struct {
     hu_str        file;
@@ -119,6 +136,7 @@ typedef struct {
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
     HU_VEC(hu_node_count) counts;             /* by GPU, kind and time, likewise */
     HU_VEC(hu_node_topology) topologies;
+    HU_VEC(hu_node_process) processes;
     HU_VEC(hu_node_file) files;
     int64_t moments;               /* looks at samples that have no time of day */
     int64_t first_ns, last_ns;     /* of the samples that have a time; 0, 0: none has */

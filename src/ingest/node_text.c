@@ -12,18 +12,20 @@
 #include "ingest/node_prom.h"
 #include "ingest/node_time.h"
 #include "ingest/smi_dmon.h"
+#include "ingest/smi_pmon.h"
 #include "ingest/smi_query.h"
 #include "ingest/smi_topology.h"
 
 enum { PROBED = 16384, CAPTURE_PROBED = 65536 };
 
-typedef enum { NOTHING, CSV, DMON, QUERY, TOPOLOGY, SCRAPE } mode;
+typedef enum { NOTHING, CSV, DMON, PMON, QUERY, TOPOLOGY, SCRAPE } mode;
 
 typedef struct {
     hu_node_sink   *sink;
     mode            mode;
     hu_node_csv     csv;
     hu_smi_dmon     dmon;
+    hu_smi_pmon     pmon;
     hu_smi_query    query;
     hu_smi_topology topology;
     hu_series       series;
@@ -37,6 +39,8 @@ static mode heading(reader *r, hu_str line)
         return QUERY;
     if (hu_smi_dmon_heading(&r->dmon, line))
         return DMON;
+    if (hu_smi_pmon_heading(&r->pmon, line))
+        return PMON;
     if (hu_node_prom_heading(line))
         return SCRAPE;
     if (hu_smi_topology_heading(&r->topology, r->sink, line))
@@ -189,11 +193,20 @@ static bool take_lost(reader *r, hu_str line)
     return true;
 }
 
+/* Most lines of CSV begin with a digit, as no heading does. */
+static bool is_row(hu_str line)
+{
+    return line.n && line.p[0] >= '0' && line.p[0] <= '9' && memchr(line.p, ',', line.n);
+}
+
 /* False: a line that should be a sample is none. */
 static bool read_line(reader *r, hu_str line)
 {
-    const mode next = heading(r, line);
+    mode next;
 
+    if (r->mode == CSV && is_row(line))
+        return hu_node_csv_line(&r->csv, r->sink, line);
+    next = heading(r, line);
     if (next != NOTHING) {
         if (next != SCRAPE || r->mode != SCRAPE)
             begin(r, next);
@@ -212,6 +225,8 @@ static bool read_line(reader *r, hu_str line)
         return hu_node_csv_line(&r->csv, r->sink, line);
     case DMON:
         return hu_smi_dmon_line(&r->dmon, r->sink, line);
+    case PMON:
+        return hu_smi_pmon_line(&r->pmon, r->sink, line);
     case QUERY:
         hu_smi_query_line(&r->query, r->sink, line);
         return true;

@@ -20,8 +20,10 @@
 #include "ingest/log_unit.h"
 #include "ingest/log_blocks.h"
 #include "ingest/log_time.h"
+#include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
+#include "ingest/nccl_tests_json.h"
 #include "ingest/rank_times.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
@@ -311,7 +313,7 @@ static bool take_pattern(reader *r, hu_str line)
     double number, seconds;
     bool   is_bare;
 
-    if (regexec(r->pattern, line.p, HU_COUNT(found), found, REG_STARTEND) != 0)
+    if (regexec(r->pattern, line.p, HU_COUNT(found), found, 0) != 0)
         return true;
     if (!hu_parse_i64(group(line, found, 1), &step.iteration) || !hu_parse_f64(group(line, found, 2), &number))
         return true;
@@ -343,6 +345,15 @@ static hu_str cleaned(hu_str line, char *room)
         room[n++] = line.p[i];
     }
     return (hu_str){room, n};
+}
+
+/* As regexec wants it: not every C library takes a length. */
+static hu_str ended(hu_str line, char *room)
+{
+    if (line.p != room)
+        memcpy(room, line.p, line.n);
+    room[line.n] = '\0';
+    return (hu_str){room, line.n};
 }
 
 /* Tables of several lines; *is_taken: the line is of one. */
@@ -423,7 +434,7 @@ static bool take_line(reader *r, hu_str line, char *room)
             return true;
     }
     if (r->pattern)
-        return line.n == 0 || (take_pattern(r, line) && (look_for_epoch(r, line, before), true));
+        return line.n == 0 || (take_pattern(r, ended(line, room)) && (look_for_epoch(r, line, before), true));
     if (!take_tables(r, line, &is_taken))
         return false;
     if (line.n < LEAST_LINE || is_taken)
@@ -531,6 +542,23 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* What tools of the same kind write as JSON, and no lines. */
+static bool is_json_of_log(hu_str head)
+{
+    return hu_autotuning_probe(head) || hu_inspector_probe(head) || hu_tests_json_probe(head);
+}
+
+static int read_json(hu_input *in, hu_arena *arena, hu_step_log *out, hu_error *err)
+{
+    const hu_str head = hu_input_head(in);
+
+    if (hu_inspector_probe(head))
+        return hu_inspector_read(in, arena, &out->inspector, &out->n_lines, err);
+    if (hu_tests_json_probe(head))
+        return hu_tests_json_read(in, arena, &out->benches, err);
+    return hu_autotuning_read(in, arena, &out->tuning, err);
+}
+
 /* Times without a unit get one, if it can be known. */
 static int find_unit(reader *r, const hu_log_how *how, hu_error *err)
 {
@@ -556,8 +584,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
     bool   is_taken, had_falls = out->has_falls;
     int    rc;
 
-    if (!pattern && hu_autotuning_probe(hu_input_head(in)))
-        return hu_autotuning_read(in, arena, &out->tuning, err);
+    if (!pattern && is_json_of_log(hu_input_head(in)))
+        return read_json(in, arena, out, err);
     rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
 
     if (rc == 0)
@@ -609,7 +637,7 @@ static bool is_log(hu_input *in, bool any_text, bool is_brief)
 {
     const hu_str head = hu_input_head(in);
 
-    return hu_looks_like_text(head) && ((!any_text && hu_autotuning_probe(head)) ||
+    return hu_looks_like_text(head) && ((!any_text && is_json_of_log(head)) ||
                                         (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in, is_brief))));
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stranger_marks.c - recognised by words inside, where the first bytes say little; last, by the name alone. */
 #include "ingest/execution_trace.h"
+#include "ingest/nccl_inspector.h"
+#include "ingest/nccl_tests_json.h"
 #include "ingest/node_log.h"
+#include "ingest/results.h"
 #include "ingest/strangers.h"
 
 #define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
@@ -9,7 +12,9 @@
 #define STRAGGLERS                                                                                           \
     "`holdup stragglers` computes it from the table of operations as CSV: python3 -c \"import pandas as p; " \
     "p.read_parquet('trace.parquet').to_csv('rows.csv', index=False)\""
-#define BENCHMARK "record what it times: torch.profiler around it, or `holdup run -- COMMAND`"
+#define BENCHMARK                                                                                                     \
+    "`holdup report FILE` lists them and `holdup diff A B` compares two files; what takes the time only a recording " \
+    "tells: `holdup run -- COMMAND`"
 #define SMI                                                           \
     "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
     "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
@@ -114,6 +119,11 @@ const char *hu_stranger_impostor_words(hu_str head)
     if (hu_execution_trace_probe(head))
         return "an execution trace, which says what ran and not when; `holdup report FILE` lists its operators. The trace "
                "that torch.profiler exported has the times";
+    if (hu_inspector_probe(head))
+        return "what NCCL's Inspector wrote of each call, without a timeline; `holdup report FILE ...` tells which sizes "
+               "take the time and which rank the others wait for";
+    if (hu_tests_json_probe(head))
+        return "results of nccl-tests (-J), which have no timeline; `holdup report FILE` tells what bandwidth they reach";
     if (is_drawn_table(head))
         return "a timeline that was drawn from a table of operations; `holdup stragglers` reads that table as CSV, and says "
                "which worker or stage slows the job down (docs/stragglers.md)";
@@ -128,6 +138,10 @@ const char *hu_stranger_impostor_words(hu_str head)
 const char *hu_stranger_mark_words(hu_str head)
 {
     const hu_str part = {head.p, head.n < MARKED ? head.n : MARKED};
+
+    if (hu_mprof_probe(head))
+        return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- "
+               "COMMAND` records what the process did meanwhile";
 
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))

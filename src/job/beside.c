@@ -85,12 +85,18 @@ static int add_dumps(const hu_inputs *files, const hu_limits *limits, hu_arena *
 static int add_node(const hu_inputs *files, const hu_limits *limits, hu_arena *arena, hu_beside *out, hu_unread_list *unread,
                     hu_error *err)
 {
+    static const char alone[] = "processes of nvidia-smi pmon are reported alone: holdup report FILE";
+
     out->node.arena = arena;
     for (size_t i = 0; i < files->n; i++) {
-        hu_error why = {0};
+        const size_t processes = out->node.processes.n;
+        hu_error     why = {0};
 
         if (hu_node_log_read_path(&out->node, files->at[i], limits, &why) < 0 &&
             (why.code == HU_ENOMEM ? hu_fail_memory(err) : hu_unread_add_error(unread, arena, files->at[i], &why, err)) < 0)
+            return err->code;
+        if (out->node.processes.n > processes && out->node.files.at[out->node.files.n - 1].n == 0 &&
+            hu_unread_add(unread, arena, hu_str_of(files->at[i]), HU_STR(alone), err) < 0)
             return err->code;
     }
     return hu_node_log_end(&out->node) ? 0 : hu_fail_memory(err);
@@ -102,7 +108,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
     const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP],
                     *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE], *logs = &inputs->of[HU_INPUT_LOG],
                     *sums = &inputs->of[HU_INPUT_SUMS];
-    int rc = 0;
+    static const char alone[] = "results are reported alone: holdup report FILE";
+    const hu_inputs  *results = &inputs->of[HU_INPUT_RESULTS];
+    int               rc = 0;
 
     *out = (hu_beside){.counter_files = counters,
                        .dump_files = dumps,
@@ -111,7 +119,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                        .log_files = logs,
                        .sums_files = sums,
                        .left = inputs->of[HU_INPUT_RANK].left};
-    if (counters->n)
+    for (size_t i = 0; rc == 0 && i < results->n; i++)
+        rc = hu_unread_add(unread, arena, hu_str_of(results->at[i]), HU_STR(alone), err);
+    if (rc == 0 && counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
         rc = add_dumps(dumps, limits, arena, out, unread, err);

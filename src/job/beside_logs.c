@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "ingest/nccl_inspector.h"
 #include "ingest/nsys_stats.h"
 #include "ingest/step_log.h"
 #include "job/fitting.h"
@@ -18,17 +19,31 @@ static const double FEWEST_PARTS = 2, MOST_PARTS = 64;
 
 /* reading */
 
-static int read_log(hu_beside_log *l, const hu_log_how *how, const hu_limits *limits, hu_arena *arena, hu_error *err)
+/* Files of NCCL's Inspector are of processes of one job, so the first of them stands for all.  NULL: there is none. */
+static hu_beside_log *calls_of(const hu_beside *b)
+{
+    for (size_t i = 0; i < b->n_logs; i++)
+        if (b->logs[i].log.inspector.n_files)
+            return &b->logs[i];
+    return NULL;
+}
+
+static int read_log(hu_beside *out, const char *file, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
+                    hu_error *err)
 {
     const hu_input_options options = {.limits = *limits};
-    hu_input              *in = hu_input_open(l->file, &options, err);
+    hu_input              *in = hu_input_open(file, &options, err);
+    hu_beside_log         *l = &out->logs[out->n_logs], *calls;
     int                    rc;
 
     if (!in)
         return err->code;
-    rc = hu_step_log_read(in, how, arena, &l->log, err);
+    *l = (hu_beside_log){.file = file, .log = {.writer = HU_STR("")}, .trace_ns = NAN, .ratio = NAN, .then_ns = NAN};
+    calls = hu_inspector_probe(hu_input_head(in)) ? calls_of(out) : NULL;
+    rc = hu_step_log_read(in, how, arena, calls ? &calls->log : &l->log, err);
+    out->n_logs += rc == 0 && !calls;
     hu_input_close(in);
-    return rc < 0 || hu_step_log_measure(&l->log, arena, &l->says) ? rc : hu_fail_memory(err);
+    return rc;
 }
 
 int hu_beside_logs_read(const hu_inputs *files, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
@@ -38,16 +53,15 @@ int hu_beside_logs_read(const hu_inputs *files, const hu_log_how *how, const hu_
     if (!out->logs)
         return hu_fail_memory(err);
     for (size_t i = 0; i < files->n; i++) {
-        hu_beside_log *l = &out->logs[out->n_logs];
-        hu_error       why = {0};
+        hu_error why = {0};
 
-        *l = (hu_beside_log){
-            .file = files->at[i], .log = {.writer = HU_STR("")}, .trace_ns = NAN, .ratio = NAN, .then_ns = NAN};
-        if (read_log(l, how, limits, arena, &why) == 0)
-            out->n_logs++;
-        else if (why.code == HU_ENOMEM || hu_unread_add_error(unread, arena, files->at[i], &why, err) < 0)
+        if (read_log(out, files->at[i], how, limits, arena, &why) < 0 &&
+            (why.code == HU_ENOMEM || hu_unread_add_error(unread, arena, files->at[i], &why, err) < 0))
             return hu_fail_memory(err);
     }
+    for (size_t i = 0; i < out->n_logs; i++)
+        if (!hu_step_log_measure(&out->logs[i].log, arena, &out->logs[i].says))
+            return hu_fail_memory(err);
     return 0;
 }
 

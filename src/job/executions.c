@@ -28,10 +28,16 @@ enum {
     FARTHEST = 1024, /* that a distance may be */
 };
 
+/* Of numbers; n is 0 without any. */
+typedef struct {
+    uint64_t n, least, most;
+} span;
+
 typedef struct {
     hu_execution     of;
     hu_map           by_record; /* rf_id -> place in of.nodes */
     hu_execution_fit fit;
+    span             records, externals; /* rf_ids of its operators, External ids of the trace that it was tried on */
     bool             is_tried, is_joined;
 } execution_file;
 
@@ -41,6 +47,13 @@ struct hu_execution_files {
     bool            is_only; /* one of them, and one trace */
     hu_arena       *arena;
 };
+
+static void widen(span *s, uint64_t number)
+{
+    s->least = s->n && s->least < number ? s->least : number;
+    s->most = s->n && s->most > number ? s->most : number;
+    s->n++;
+}
 
 static bool map_records(execution_file *f, hu_arena *arena)
 {
@@ -56,6 +69,7 @@ static bool map_records(execution_file *f, hu_arena *arena)
             return false;
         *at = (uint32_t)i;
         f->fit.operators++;
+        widen(&f->records, node->record);
     }
     return true;
 }
@@ -207,6 +221,7 @@ static bool list_id(void *context, uint32_t external, hu_str name, hu_str *dims,
     joint *j = context;
 
     *dims = *types = HU_STR("");
+    widen(&j->file->externals, external);
     if (hu_vec_reserve(j->arena, &j->ids, 1)) /* else fewer are asked */
         j->ids.at[j->ids.n++] = (operator_id){external, name};
     return false;
@@ -254,6 +269,7 @@ static void lay_one(execution_file *f, hu_arena *arena, joint *j, hu_str trace, 
 
     *j = (joint){.file = f, .arena = arena};
     f->is_tried = true;
+    f->externals = (span){0};
     hu_builder_fill_inputs(b, list_id, j, &filled);
     f->fit.distance = find_distance(j);
     f->fit.alike = hu_builder_fill_inputs(b, inputs_of, j, &filled);
@@ -283,12 +299,19 @@ static int add_unread(const execution_file *f, hu_arena *arena, hu_unread_list *
 {
     char text[400];
 
-    if (f->is_tried)
+    if (f->is_tried && f->externals.n == 0)
+        snprintf(
+            text, sizeof text,
+            "an execution trace, and no operator of the trace has an External id to find its own by; `holdup report FILE` "
+            "lists its operators");
+    else if (f->is_tried)
         snprintf(
             text, sizeof text,
             "an execution trace; of its %zu operators only %zu are in the trace, by External id, rf_id and name: not of "
-            "the same steps; `holdup report FILE` lists its operators",
-            f->fit.operators, f->fit.alike);
+            "the same steps (its rf_ids are %llu to %llu, External ids of the trace %llu to %llu); `holdup report FILE` "
+            "lists its operators",
+            f->fit.operators, f->fit.alike, (unsigned long long)f->records.least, (unsigned long long)f->records.most,
+            (unsigned long long)f->externals.least, (unsigned long long)f->externals.most);
     else if (f->of.pid >= 0)
         snprintf(text, sizeof text,
                  "an execution trace of process %lld, of which no trace is here; `holdup report FILE` lists its operators",

@@ -403,12 +403,43 @@ static bool find_trouble(hu_node_answer *out, hu_node_says kind, hu_arena *arena
     return true;
 }
 
+static double mean_of(const hu_node_sum *s)
+{
+    return s->n ? s->sum / (double)s->n : -1;
+}
+
+/* The busiest first, then those with most memory. */
+static int by_use(const void *a, const void *b)
+{
+    const hu_node_process *x = *(const hu_node_process *const *)a, *y = *(const hu_node_process *const *)b;
+    const double           busy = mean_of(&y->busy) - mean_of(&x->busy);
+    const double           memory = y->memory.most - x->memory.most;
+
+    return busy != 0     ? (busy > 0) - (busy < 0)
+           : memory != 0 ? (memory > 0) - (memory < 0)
+                         : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool list_processes(const hu_node_log *log, hu_arena *arena, hu_node_answer *out)
+{
+    const hu_node_process **list = hu_arena_calloc(arena, log->processes.n + 1, sizeof *list);
+
+    if (!list)
+        return false;
+    for (size_t i = 0; i < log->processes.n; i++)
+        list[i] = &log->processes.at[i];
+    qsort(list, log->processes.n, sizeof *list, by_use);
+    out->processes = list;
+    out->n_processes = log->processes.n;
+    return true;
+}
+
 bool hu_node_measure(const hu_node_log *log, hu_arena *arena, hu_node_answer *out)
 {
     heavy *room = hu_arena_calloc(arena, log->gpus.n + 1, sizeof *room);
 
     *out = (hu_node_answer){.log = log, .at = hu_arena_calloc(arena, log->gpus.n + 1, sizeof *out->at)};
-    if (!out->at || !room)
+    if (!out->at || !room || !list_processes(log, arena, out))
         return false;
     for (size_t i = 0; i < log->gpus.n; i++) {
         hu_node_gpu_answer *g = &out->at[i];

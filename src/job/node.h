@@ -60,8 +60,11 @@ typedef struct {
     double              seconds; /* from the first to the last; NaN: the samples have no times */
     double              busy;    /* mean utilization of all GPUs */
     bool                has_busy, has_clock, has_most, has_reasons;
-    hu_node_trouble     troubles[HU_NODE_SAYS_KINDS]; /* the gravest first */
-    size_t              n_troubles;
+
+    const hu_node_process *const *processes; /* the busiest first */
+    size_t                        n_processes;
+    hu_node_trouble               troubles[HU_NODE_SAYS_KINDS]; /* the gravest first */
+    size_t                        n_troubles;
 } hu_node_answer;
 
 /* All files as one log.  Returns 0 or an error of the first that cannot be read. */

@@ -14,6 +14,7 @@
 #include "ingest/ncu.h"
 #include "ingest/node_log.h"
 #include "ingest/nsys_stats.h"
+#include "ingest/results.h"
 #include "ingest/step_log.h"
 #include "job/below.h"
 #include "job/stray.h"
@@ -26,6 +27,7 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
+           : hu_results_probe(head)         ? HU_INPUT_RESULTS
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
            : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
            : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
@@ -241,6 +243,27 @@ static void leave(hu_left *left, const char *path, bool is_trace)
     left->n_traces += is_trace;
 }
 
+/* Of memory_profiler, by its beginning: other files that end so are data, and large. */
+static bool is_curve(const char *path, const hu_limits *limits)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_error               unused;
+    hu_input              *in = hu_str_ends(hu_str_of(path), HU_STR(".dat")) ? hu_input_open(path, &how, &unused) : NULL;
+    const bool             is = in && hu_mprof_probe(hu_input_head(in));
+
+    if (in)
+        hu_input_close(in);
+    return is;
+}
+
+/* Results are told alone, where nothing else was found. */
+static bool is_wanted(const char *path, bool is_alone, const hu_limits *limits)
+{
+    const hu_input_kind kind = hu_input_kind_of(path, limits);
+
+    return kind == HU_INPUT_RESULTS ? is_alone : kind != HU_INPUT_RANK || is_snapshot(path, limits);
+}
+
 /* What is not in `listed` yet (NULL: nothing is), and in *left what is not read. */
 static int find_beside(const char *folder, const hu_inputs *listed, const hu_limits *limits, hu_arena *arena, hu_inputs *out,
                        hu_left *left, hu_error *err)
@@ -259,8 +282,8 @@ static int find_beside(const char *folder, const hu_inputs *listed, const hu_lim
 
         if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
             continue;
-        if (may_lie_beside(file->path) &&
-            (hu_input_kind_of(file->path, limits) != HU_INPUT_RANK || is_snapshot(file->path, limits)))
+        if ((may_lie_beside(file->path) && is_wanted(file->path, !listed, limits)) ||
+            (!listed && is_curve(file->path, limits)))
             out->at[out->n++] = file->path;
         else
             leave(left, file->path, is_trace);

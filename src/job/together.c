@@ -88,7 +88,8 @@ int hu_together_read(const hu_inputs *inputs, const hu_together_options *options
     if (out->job.roster.mixes_runs && out->job.roster.n_twice == 0)
         return hu_fail(
             err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-            "the files name no ranks and are of different tools or GPUs: no ranks of one job; pass those of one run");
+            "the files name no ranks and are of different tools or GPUs, or hold CPU samples alone: no ranks of one job; "
+            "pass those of one run");
     if (out->job.roster.mixes_runs)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "rank %lld occurs more than once: several runs, or copies; pass the traces of one run",

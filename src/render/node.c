@@ -340,12 +340,30 @@ static bool knows_most(const hu_node_answer *a)
     return false;
 }
 
+/* Of processes alone. */
+static void say_busiest(const hu_node_answer *a, hu_out *out)
+{
+    const hu_node_process *p = a->processes[0];
+
+    hu_out_text(out, "Cannot tell what held the GPUs up: this tells of processes only");
+    if (p->busy.n == 0) {
+        hu_out_text(out, ", and of none how busy it keeps a GPU (nvidia-smi pmon -s um)");
+        return;
+    }
+    hu_out_printf(out, "; the busiest, process %lld (", (long long)p->pid);
+    hu_units_clip(out, p->command, 40);
+    hu_out_printf(out, "), keeps GPU %lld busy for %s of the time", (long long)a->log->gpus.at[p->gpu].number,
+                  hu_say_pct(p->busy.sum / (double)p->busy.n).t);
+}
+
 /* Without any trouble. */
 static void say_none(const hu_node_answer *a, hu_out *out)
 {
     if (a->n == 0) {
         if (a->log->topologies.n)
             hu_node_say_topology(&a->log->topologies.at[0], out);
+        else if (a->n_processes)
+            say_busiest(a, out);
         else
             hu_out_text(out, "Cannot tell: these files hold energy of processors and no sample of a GPU");
         return;

@@ -7,6 +7,7 @@
 #include "advise/say.h"
 #include "render/log_bench.h"
 #include "render/log_hang.h"
+#include "render/log_inspector.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -19,6 +20,9 @@ const char hu_log_why_not[] =
 
 const char *hu_log_cannot_tell(const hu_log_report *r)
 {
+    if (!r->log->steps.n && !r->log->benches.n && r->log->inspector.n_files)
+        return "Cannot tell from the Inspector's calls: why a rank comes late, and whether the GPU computes beside them. "
+               "Record a few steps: holdup run -- COMMAND, or torch.profiler.";
     if (r->log->steps.n || (!r->log->benches.n && !r->log->bus_prints.n && !hu_tuning_is_there(&r->log->tuning)))
         return hu_log_why_not;
     if (!r->log->benches.n && !r->log->bus_prints.n)
@@ -311,6 +315,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
         hint_restarts(r->answer, out, &n);
     }
     hu_tables_hints(r, out, &n);
+    hu_inspector_hints(r, out, &n);
     hint_nccl(&r->log->nccl, out, &n);
     sort_by_saving(out, n);
     return n;

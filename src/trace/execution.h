@@ -30,6 +30,7 @@ typedef struct {
     const char *file, *writer; /* writer: "PyTorch", "Chakra" */
     hu_str      schema;        /* as the file says it; "" not said */
     int64_t     pid;           /* -1 not said */
+    int64_t     rank;          /* by the file's name; -1 not said */
     hu_intern   texts;
     HU_VEC(hu_execution_node) nodes;
     int64_t malformed; /* nodes without a name or a number */

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "trace/log_bench.h"
+#include "trace/log_inspector.h"
 #include "trace/log_tables.h"
 #include "trace/log_timeouts.h"
 #include "trace/log_tuning.h"
@@ -96,17 +97,18 @@ typedef struct {
     hu_log_benches benches;
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
-    hu_log_timeouts timeouts;
-    hu_log_flops    flops;
-    hu_log_tuning   tuning;
-    uint64_t        n_lines, n_twins; /* twins: lines of another rank about a step that is there */
-    bool            is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
-    uint64_t        n_anew;           /* times that numbers of steps begin anew, and that is no epoch */
-    hu_log_anew     anew;             /* what that is */
-    bool            has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
-    hu_log_unit     unit;
-    double          unit_s;   /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
-    bool            has_zone; /* its times of day name their zone; else they were read in that of this machine */
+    hu_log_timeouts  timeouts;
+    hu_log_flops     flops;
+    hu_log_tuning    tuning;
+    hu_log_inspector inspector;
+    uint64_t         n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool             is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
+    uint64_t         n_anew;           /* times that numbers of steps begin anew, and that is no epoch */
+    hu_log_anew      anew;             /* what that is */
+    bool             has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
+    hu_log_unit      unit;
+    double           unit_s;   /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
+    bool             has_zone; /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif

@@ -22,6 +22,10 @@ static void write_file(hu_json_out *j, const hu_execution_file *f)
         hu_json_int(j, "pid", f->of->pid);
     else
         hu_json_null(j, "pid");
+    if (f->of->rank >= 0)
+        hu_json_int(j, "rank", f->of->rank);
+    else
+        hu_json_null(j, "rank");
     hu_json_int(j, "nodes", (int64_t)f->of->nodes.n);
     hu_json_int(j, "operators", f->operators);
     hu_json_int(j, "outermost", f->outermost);

@@ -162,6 +162,37 @@ static void write_topology(hu_json_out *j, const hu_node_topology *t)
     hu_json_close(j, '}');
 }
 
+static void write_sum(hu_json_out *j, const char *key, const hu_node_sum *s, int decimals)
+{
+    if (s->n == 0) {
+        hu_json_null(j, key);
+        return;
+    }
+    hu_json_open(j, key, '{');
+    hu_json_int(j, "samples", (int64_t)s->n);
+    hu_json_fixed(j, "mean", s->sum / (double)s->n, decimals);
+    hu_json_fixed(j, "min", s->least, decimals);
+    hu_json_fixed(j, "max", s->most, decimals);
+    hu_json_fixed(j, "first", s->first, decimals);
+    hu_json_fixed(j, "last", s->last, decimals);
+    hu_json_close(j, '}');
+}
+
+static void write_process(hu_json_out *j, const hu_node_answer *a, const hu_node_process *p)
+{
+    hu_json_open(j, NULL, '{');
+    hu_json_int(j, "gpu", a->log->gpus.at[p->gpu].number);
+    hu_json_int(j, "pid", p->pid);
+    hu_json_str(j, "type", p->type);
+    hu_json_str(j, "command", p->command);
+    hu_json_int(j, "looks", (int64_t)p->looks);
+    hu_json_fixed(j, "seconds", p->first_ns ? (double)(p->last_ns - p->first_ns) / 1e9 : (double)NAN, 3);
+    write_sum(j, "busy_pct", &p->busy, 3);
+    write_sum(j, "memory_busy_pct", &p->memory_busy, 3);
+    write_sum(j, "memory_bytes", &p->memory, 0);
+    hu_json_close(j, '}');
+}
+
 void hu_node_json(const hu_node_report *r, hu_out *out)
 {
     const hu_node_answer *a = r->answer;
@@ -179,6 +210,10 @@ void hu_node_json(const hu_node_report *r, hu_out *out)
     hu_json_open(&j, "gpus", '[');
     for (size_t i = 0; i < a->n; i++)
         write_gpu(&j, &a->at[i]);
+    hu_json_close(&j, ']');
+    hu_json_open(&j, "processes", '[');
+    for (size_t i = 0; i < a->n_processes; i++)
+        write_process(&j, a, a->processes[i]);
     hu_json_close(&j, ']');
     hu_json_open(&j, "topologies", '[');
     for (size_t i = 0; i < a->log->topologies.n; i++)

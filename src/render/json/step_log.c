@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "render/log_bench.h"
 #include "render/log_hang.h"
+#include "render/log_inspector.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -185,6 +186,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     hu_hang_json(r, &j);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
+    hu_inspector_json(r, &j);
     hu_tuning_json(r, scratch, &j);
     hu_json_open(&j, "hints", '[');
     for (size_t i = 0; i < n; i++) {

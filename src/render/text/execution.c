@@ -27,13 +27,15 @@ static void write_wrapped(const hu_execution_report *r, hu_out *out, const char 
 
 static void write_file(const hu_execution_report *r, const hu_execution_file *f, const char *label, hu_out *out)
 {
-    char line[2 * LINE_BYTES], pid[HU_NUMBER_BYTES + 16] = "";
+    char line[2 * LINE_BYTES], pid[HU_NUMBER_BYTES + 16] = "", rank[HU_NUMBER_BYTES + 24] = "";
 
+    if (f->of->rank >= 0)
+        snprintf(rank, sizeof rank, "rank %lld by its name, ", (long long)f->of->rank);
     if (f->of->pid >= 0)
         snprintf(pid, sizeof pid, ", process %lld", (long long)f->of->pid);
     snprintf(line, sizeof line,
-             "%.200s: %s, schema %.*s%s: %s operator%s on %s thread%s, up to %s deep; %s called by no other%s", f->of->file,
-             f->of->writer, f->of->schema.n > 40 ? 40 : (int)f->of->schema.n, f->of->schema.p, pid,
+             "%.200s: %s%s, schema %.*s%s: %s operator%s on %s thread%s, up to %s deep; %s called by no other%s",
+             f->of->file, rank, f->of->writer, f->of->schema.n > 40 ? 40 : (int)f->of->schema.n, f->of->schema.p, pid,
              hu_say_count(f->operators).t, hu_plural(f->operators), hu_say_count(f->threads).t, hu_plural(f->threads),
              hu_say_count(f->depth).t, hu_say_count(f->outermost).t, f->of->is_cut ? "; the file is cut" : "");
     write_wrapped(r, out, label, line);

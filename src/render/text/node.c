@@ -183,6 +183,42 @@ static void write_gpu(const hu_node_report *r, const hu_node_gpu_answer *g, hu_o
         write_wrapped(r, out, "", (hu_str){line, n});
 }
 
+/* "busy 45 % (12 to 99), memory 4.1 GB at most (1.2 GB at first, 4.1 GB at last), 120 looks" */
+static void write_process(const hu_node_report *r, const hu_node_process *p, hu_out *out)
+{
+    const double busy = p->busy.n ? p->busy.sum / (double)p->busy.n : (double)NAN;
+    hu_node_stat stat = {p->busy.n, busy, p->busy.least, p->busy.most};
+    char         line[LINE_BYTES] = "", text[HU_UNIT_BYTES];
+    size_t       n = 0;
+
+    hu_out_printf(out, "%*sGPU %lld, process %lld, ", LABEL, "", (long long)r->answer->log->gpus.at[p->gpu].number,
+                  (long long)p->pid);
+    hu_units_clip(out, p->command.n ? p->command : HU_STR("(not named)"), NAME);
+    hu_out_text(out, "\n");
+    if (p->busy.n)
+        put(line, &n, "busy %s%s", hu_say_pct(busy).t, range(&stat, text));
+    if (p->busy.n && p->busy.n < p->looks)
+        put(line, &n, "of %s it has no value", hu_say_count((int64_t)(p->looks - p->busy.n)).t);
+    if (p->memory.n)
+        put(line, &n, "memory %s at most", bytes(p->memory.most).t);
+    if (p->memory.n > 1 && p->memory.first != p->memory.last)
+        put(line, &n, "%s at first and %s at last", bytes(p->memory.first).t, bytes(p->memory.last).t);
+    put(line, &n, "%s look%s", hu_say_count((int64_t)p->looks).t, hu_plural((int64_t)p->looks));
+    write_wrapped(r, out, "", (hu_str){line, n});
+}
+
+static void write_processes(const hu_node_report *r, size_t most, hu_out *out)
+{
+    const hu_node_answer *a = r->answer;
+
+    if (a->n_processes)
+        hu_out_printf(out, "\nPROCESSES\n");
+    for (size_t i = 0; i < a->n_processes && i < most; i++)
+        write_process(r, a->processes[i], out);
+    if (a->n_processes > most)
+        hu_out_printf(out, "%*s%zu more (--top)\n", LABEL, "", a->n_processes - most);
+}
+
 /* When the samples were taken, and whether a trace could have them beside it. */
 static void write_time(const hu_node_report *r, hu_out *out)
 {
@@ -239,6 +275,7 @@ void hu_node_text(const hu_node_report *r, hu_out *out)
         write_links(r, &a->log->topologies.at[i], out);
     if (a->n)
         write_time(r, out);
+    write_processes(r, most, out);
     if (a->log->bad_lines)
         hu_out_printf(out, "%-*s%lld lines are no samples and were left out, the first at byte %lld\n", LABEL, "LEFT OUT",
                       (long long)a->log->bad_lines, (long long)a->log->bad_offset);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * report_results.h - `holdup report` and `holdup diff` of results of benchmarks and of sampled memory. */
+#ifndef HU_CLI_REPORT_RESULTS_H
+#define HU_CLI_REPORT_RESULTS_H
+
+#include "cli/shared_options.h"
+#include "job/inputs.h"
+
+/* `other`: an option that was given and does not fit; NULL: none.  Returns an exit status. */
+int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena);
+
+/* Is this file results? */
+bool hu_is_results(const char *path, const hu_limits *limits);
+
+/* Two of them.  Returns an exit status. */
+int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena);
+
+#endif

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of benchmarks and sampled memory: numbers are computed here from rounds and samples, not read from holdup's answer."""
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from tests.program import run
+
+MIB = 1 << 20
+# As `mprof run` of memory_profiler 0.61 wrote it.
+MPROF = """FUNC __main__.grow 22.8594 1795903772.6600 80.0820 1795903773.2335 0
+FUNC __main__.rest 80.0820 1795903773.2336 80.0820 1795903773.5340 0
+CMDLINE python3 m.py
+MEM 6.378906 1795903772.4647
+MEM 31.343750 1795903772.6728
+MEM 80.082031 1795903772.7732
+MEM 80.082031 1795903773.4859
+MEM 22.859375 1795903773.5863
+"""
+
+
+def quartiles(rounds: list[float]) -> tuple[float, float]:
+    half = len(rounds) // 2
+    ordered = sorted(rounds)
+    return statistics.median(ordered[:half]), statistics.median(ordered[-half:])
+
+
+def pytest_json(**benchmarks: list[float]) -> dict[str, Any]:
+    """As pytest-benchmark 5 writes it, of rounds in seconds."""
+    out = []
+    for name, rounds in benchmarks.items():
+        q1, q3 = quartiles(rounds)
+        out.append({"group": None, "name": name, "fullname": f"test_b.py::{name}", "params": None, "param": None, "extra_info": {}, "options": {"timer": "perf_counter"},
+                    "stats": {"min": min(rounds), "max": max(rounds), "mean": statistics.mean(rounds), "stddev": statistics.stdev(rounds), "rounds": len(rounds), "median": statistics.median(rounds),
+                              "iqr": q3 - q1, "q1": q1, "q3": q3, "iqr_outliers": sum(r < q1 - 1.5 * (q3 - q1) or r > q3 + 1.5 * (q3 - q1) for r in rounds), "stddev_outliers": 0, "outliers": "0;0",
+                              "ops": 1 / statistics.mean(rounds), "total": sum(rounds), "data": rounds, "iterations": 1}})
+    return {"machine_info": {"node": "vm", "system": "Linux"}, "commit_info": {"id": "abc"}, "benchmarks": out, "datetime": "2026-01-02T03:04:05+00:00", "version": "5.2.3"}
+
+
+def asv_json(**results: list[Any]) -> dict[str, Any]:
+    return {"commit_hash": "0123abcd", "env_name": "virtualenv-py3.11", "date": 1767322800000, "params": {"cpu": "x"}, "python": "3.11", "requirements": {}, "env_vars": {},
+            "result_columns": ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75",
+                               "stats_number", "stats_repeat", "samples", "profile"],
+            "results": {f"suite.{k}": v for k, v in results.items()}, "durations": {}, "version": 2}
+
+
+def rounds(rng: random.Random, middle: float, spread: float, n: int = 41) -> list[float]:
+    return [middle * (1 + rng.uniform(-spread, spread)) for _ in range(n)]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def put(self, name: str, value: object) -> Path:
+        path = self.folder / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value, indent=1))
+        return path
+
+    def ask(self, *words: object, command: str = "report") -> dict[str, Any]:
+        status, out, err = run(command, *words, "--json")
+        self.assertEqual(status, 0, err)
+        return json.loads(out)
+
+    def text(self, *words: object) -> str:
+        status, out, err = run(*words)
+        self.assertEqual(status, 0, err)
+        return " ".join(out.decode().split())
+
+
+class Benchmarks(Case):
+    def test_pytest_benchmark(self) -> None:
+        rng = random.Random(3)
+        made = {"test_a": rounds(rng, 1e-3, 0.02), "test_b": rounds(rng, 3e-6, 0.5)}
+        file = self.ask(self.put("a.json", pytest_json(**made)))["files"][0]
+        self.assertEqual((file["tool"], file["about"]), ("pytest-benchmark", "2026-01-02T03:04:05+00:00"))
+        for have, (name, times) in zip(file["benchmarks"], made.items()):
+            q1, q3 = quartiles(times)
+            self.assertEqual((have["name"], have["unit"], have["rounds"]), (f"test_b.py::{name}", "time_ns", len(times)))
+            for key, value in (("median", statistics.median(times)), ("q1", q1), ("q3", q3), ("min", min(times)), ("max", max(times))):
+                self.assertAlmostEqual(have[key], value * 1e9, delta=value * 1e3)
+        self.assertIn("1 of 2 spread over more than a tenth", self.text("report", self.folder / "a.json"))
+
+    def test_asv(self) -> None:
+        """Trailing columns are left out; parameters are combined, the last one first; null is a benchmark that failed."""
+        value = asv_json(time_add=[[0.002], [], "v", 1, 2, [0.0019], [0.0022], [0.00198], [0.00203], [1], [10]],
+                         time_scale=[[0.1, 0.2, None, 0.4], [["'x'", "'y'"], ["1", "2"]], "v", 1, 2, None, None, [0.09, 0.19, None, 0.39], [0.11, 0.21, None, 0.41], [1] * 4, [5] * 4],
+                         peakmem_load=[[83886080], []], track_loss=[[0.25], []], time_broken=[None, []])
+        file = self.ask(self.put("0123abcd-env.json", value))["files"][0]
+        seen = {b["name"]: (b["unit"], b["median"], b["q1"], b["q3"], b["rounds"]) for b in file["benchmarks"]}
+        self.assertEqual((file["tool"], file["about"], file["without_result"]), ("asv", "0123abcd", 2))
+        self.assertEqual(set(seen), {"suite.time_add", "suite.time_scale('x', 1)", "suite.time_scale('x', 2)", "suite.time_scale('y', 2)", "suite.peakmem_load", "suite.track_loss"})
+        for name, (unit, *numbers) in {"suite.time_add": ("time_ns", 2e6, 1.98e6, 2.03e6, 10), "suite.time_scale('y', 2)": ("time_ns", 4e8, 3.9e8, 4.1e8, 5)}.items():
+            self.assertEqual(seen[name][0], unit)
+            for have, number in zip(seen[name][1:], numbers):
+                self.assertAlmostEqual(have, number, delta=number * 1e-9)
+        self.assertEqual(seen["suite.peakmem_load"], ("bytes", 83886080, None, None, None))
+        self.assertEqual(seen["suite.track_loss"][:2], ("number", 0.25))
+
+    def test_torchbench(self) -> None:
+        value = {"name": "optim", "environ": {"pytorch_git_version": "deadbeef"}, "metrics": {"resnet50, Adam": 0.0123, "broken": None}}
+        file = self.ask(self.put("metrics.json", value))["files"][0]
+        self.assertEqual([(b["name"], b["median"], b["unit"]) for b in file["benchmarks"]], [("resnet50, Adam", 0.0123, "number")])
+        self.assertEqual((file["tool"], file["about"], file["without_result"]), ("TorchBench", "deadbeef", 1))
+        self.assertIn("nothing tells a change from noise", self.text("report", self.folder / "metrics.json"))
+
+    def test_cut(self) -> None:
+        path = self.put("a.json", json.dumps(pytest_json(test_a=[1.0, 2.0, 3.0]))[:-60])
+        status, _, err = run("report", path)
+        self.assertNotEqual(status, 0)
+        self.assertIn("a.json", err)
+
+
+class Diff(Case):
+    def test_beyond_its_own_spread(self) -> None:
+        rng = random.Random(5)
+        before = {"slow": rounds(rng, 1e-3, 0.02), "noisy": rounds(rng, 1e-3, 0.4), "fast": rounds(rng, 1e-3, 0.02), "gone": rounds(rng, 1, 0.1)}
+        after = {"slow": rounds(rng, 1.1e-3, 0.02), "noisy": rounds(rng, 1.1e-3, 0.4), "fast": rounds(rng, 0.9e-3, 0.02), "new": rounds(rng, 1, 0.1), "new2": rounds(rng, 1, 0.1)}
+        a, b = self.put("a.json", pytest_json(**before)), self.put("b.json", pytest_json(**after))
+        told = self.ask(a, b, command="diff")
+        expected = {}
+        for name in ("slow", "noisy", "fast"):
+            (a1, a3), (b1, b3) = quartiles(before[name]), quartiles(after[name])
+            expected[f"test_b.py::{name}"] = "slower" if b1 > a3 else "faster" if b3 < a1 else "within_spread"
+        self.assertEqual({k["name"]: k["verdict"] for k in told["benchmarks"]}, expected)
+        self.assertEqual(set(expected.values()), {"slower", "faster", "within_spread"})
+        self.assertEqual((told["only_in_a"], told["only_in_b"]), (1, 2))
+        first = told["benchmarks"][0]
+        self.assertAlmostEqual(first["ratio"], statistics.median(after["slow"]) / statistics.median(before["slow"]), places=9)
+        said = self.text("diff", a, b)
+        self.assertIn("1 got slower (or larger) beyond their own spread and 1 faster; 1 stayed within it", said)
+        self.assertIn("1 only in A, 2 only in B", said)
+
+    def test_without_spread(self) -> None:
+        def metrics(value: float) -> dict[str, Any]:
+            return {"name": "x", "environ": {"pytorch_git_version": "a"}, "metrics": {"m": value}}
+        told = self.ask(self.put("a.json", metrics(1)), self.put("b.json", metrics(3)), command="diff")
+        self.assertEqual([(k["verdict"], k["ratio"]) for k in told["benchmarks"]], [("no_spread", 3)])
+
+    def test_other_things(self) -> None:
+        a = self.put("a.json", pytest_json(test_a=[1.0, 2.0, 3.0]))
+        for other in (self.put("m.dat", MPROF), self.put("t.json", {"traceEvents": []}), self.put("s.json", asv_json(time_a=[[1.0], []]))):
+            status, _, err = run("diff", a, other)
+            self.assertNotEqual(status, 0)
+            self.assertRegex(err, "of one (tool|kind)")
+
+
+class Memory(Case):
+    def test_peak(self) -> None:
+        told = self.ask(self.put("m.dat", MPROF))["files"][0]
+        samples = [(float(line.split()[1]) * MIB, float(line.split()[2])) for line in MPROF.splitlines() if line.startswith("MEM")]
+        m = told["memory"]
+        peak, at = max(samples, key=lambda s: (s[0], -s[1]))
+        self.assertEqual((m["peak_bytes"], m["samples"], m["command"], m["peak_in"]), (round(peak), len(samples), "python3 m.py", "__main__.grow"))
+        self.assertAlmostEqual(m["peak_after_s"], at - samples[0][1], places=3)
+        self.assertEqual([(c["function"], c["before_bytes"], c["after_bytes"]) for c in m["calls"]],
+                         [("__main__.grow", round(22.8594 * MIB), round(80.0820 * MIB)), ("__main__.rest", round(80.0820 * MIB), round(80.0820 * MIB))])
+
+    def test_children_and_depth(self) -> None:
+        text = ("CMDLINE python train.py --all\n" + "".join(f"MEM {100 + i} {1000 + i}.5\nCHLD 71 {5 + i} {1000 + i}.5\nCHLD 72 {50 - i} {1000 + i}.5\n" for i in range(10))
+                + "FUNC t.outer 100 1000.0 109 1020.0 0\nFUNC t.inner 100 1005.0 109 1019.0 1\nFUNC t.broken 1 2\nnonsense\n")
+        told = self.ask(self.put("m.dat", text))["files"][0]
+        self.assertEqual((told["memory"]["peak_in"], told["memory"]["children"], told["memory"]["child_peak_bytes"], told["lines_left_out"]), ("t.inner", 2, 50 * MIB, 2))
+
+    def test_no_sample(self) -> None:
+        status, _, err = run("report", self.put("m.dat", "".join(line + "\n" for line in MPROF.splitlines() if not line.startswith("MEM"))))
+        self.assertNotEqual(status, 0)
+        self.assertIn("without a sample", err)
+
+    def test_in_none(self) -> None:
+        self.assertIn("in none of the functions", self.text("report", self.put("m.dat", MPROF.replace("80.0820 1795903773.2335", "23.0 1795903772.7000")
+                                                                             .replace("rest 80.0820 1795903773.2336 80.0820", "rest 1.0 1795903773.5000 1.0"))))
+
+
+class Places(Case):
+    def test_a_directory_of_results(self) -> None:
+        self.put("m.dat", MPROF)
+        self.put("a.json", pytest_json(test_a=[1.0, 2.0, 3.0]))
+        self.assertEqual({f["tool"] for f in self.ask(self.folder)["files"]}, {"memory_profiler", "pytest-benchmark"})
+
+    def test_beside_a_trace(self) -> None:
+        trace = self.put("rank0.json", {"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "stream": 7}}]})
+        path = self.put("m.dat", MPROF)
+        self.assertIn("reported alone", json.dumps(self.ask(trace, path)["unread"]))
+        self.put("a.json", pytest_json(test_a=[1.0, 2.0, 3.0]))
+        told = self.ask(self.folder)
+        self.assertEqual(len(told["ranks"]), 1)
+        self.assertEqual(told["unread"], [])
+
+    def test_words(self) -> None:
+        for path, word in ((self.put("m.dat", MPROF), "memory_profiler"), (self.put("a.json", pytest_json(test_a=[1.0, 2.0, 3.0])), "pytest-benchmark")):
+            self.assertIn(word, run("info", path)[1].decode())
+            self.assertIn("holdup report FILE", run("query", path, "select 1")[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
