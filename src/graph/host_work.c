@@ -224,12 +224,28 @@ static bool is_anothers_time(const work *w, const hu_node *n)
     return last - first > n->seen_ns / 2;
 }
 
+/* The profiler's own work: its calls that begin and end a trace are in it, but in no run of the program without it. */
+static bool is_profilers(const hu_ask *ask, uint32_t slice)
+{
+    for (uint32_t at = slice; at != HU_NONE; at = ask->s.parent[at])
+        if (ask->s.kind[at] == HU_KIND_PYTHON && hu_names_is_profiler(hu_ask_name(ask, at)))
+            return true;
+    return false;
+}
+
+/* Is it what marks the steps?  As a name for a piece of one it would say no more than that there is a step. */
+static bool is_step(const hu_ask *ask, uint32_t slice)
+{
+    return ask->names[ask->s.name[slice]] & HU_NAME_STEP ||
+           (ask->s.kind[slice] == HU_KIND_USER && hu_steps_is_mark(ask->steps, hu_ask_name(ask, slice)));
+}
+
 static bool covers(const hu_ask *ask, uint32_t slice, int64_t start_ns, int64_t end_ns)
 {
     const int64_t from = ask->s.start_ns[slice] > start_ns ? ask->s.start_ns[slice] : start_ns;
     const int64_t to = hu_ask_end(ask, slice) < end_ns ? hu_ask_end(ask, slice) : end_ns;
 
-    return hu_kind_in(ask->s.kind[slice], HU_KINDS_HOST) && !(ask->names[ask->s.name[slice]] & HU_NAME_STEP) &&
+    return hu_kind_in(ask->s.kind[slice], HU_KINDS_HOST) && !is_step(ask, slice) &&
            (double)(to - from) >= COVERS * (double)(end_ns - start_ns);
 }
 
@@ -419,6 +435,8 @@ static bool walk_lane(work *w, uint32_t lane)
                               (waited && hu_graph_piece_ns(n) > behind_wait && uses_result(w, n)))) {
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
+                continue;
+            if (is_profilers(g->ask, n->slice) || is_profilers(g->ask, cover_of(w, n)))
                 continue;
             if (!add_block(w, i))
                 return false;
