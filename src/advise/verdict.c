@@ -144,13 +144,21 @@ static void say_unknown(const hu_digest *d, const hu_step_time *t, hu_verdict *v
 /* What any thread does counts as the host's, but the GPU waits for one of them: --view idle looks at that alone. */
 static void say_launching(const hu_digest *d, char *out, size_t room)
 {
-    const double unrecorded = (double)d->idle.by_cause[HU_IDLE_UNRECORDED];
+    const double unrecorded = (double)d->idle.by_cause[HU_IDLE_UNRECORDED], all = (double)d->idle.idle_ns;
+    const double waits = (double)d->idle.by_cause[HU_IDLE_WAIT];
 
-    if (d->idle.idle_ns > 0 && unrecorded >= WORTH_NAMING * (double)d->idle.idle_ns && !d->host_time.is_recorded)
+    if (!(all > 0) || d->host_time.is_recorded)
+        return;
+    if (unrecorded >= WORTH_NAMING * all)
         snprintf(out, room,
                  " on some thread, but on the one that launches what comes next nothing was recorded for %s of the time "
                  "between GPU operations",
-                 hu_say_share(unrecorded, (double)d->idle.idle_ns).pct);
+                 hu_say_share(unrecorded, all).pct);
+    else if (waits >= WORTH_NAMING * all)
+        snprintf(out, room,
+                 " on some thread, and the one that launches what comes next waits for another one for %s of the time "
+                 "between GPU operations",
+                 hu_say_share(waits, all).pct);
 }
 
 /* Returns which time it names. */

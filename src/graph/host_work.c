@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/xla_threads.h"
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -52,6 +53,7 @@ typedef struct {
     bool            *launches;
     uint8_t         *is_mark;
     hu_map           row_of_name;
+    hu_intervals     others; /* when XLA's threads work; empty for other profilers */
     HU_VEC(hu_block) rows;
     hu_host_work *out;
 } work;
@@ -304,6 +306,13 @@ static hu_block_kind kind_of(const hu_ask *ask, uint32_t cover, int64_t length_n
     }
 }
 
+/* A hole of the main thread's while XLA's threads work: it waits for them. */
+static bool is_wait_for_xla(const work *w, const hu_node *n)
+{
+    return hu_xla_threads_are_awaited(&w->others, n->start_ns, n->start_ns + n->seen_ns) &&
+           kind_of(w->g->ask, cover_of(w, n), n->seen_ns) == HU_BLOCK_UNRECORDED;
+}
+
 static bool add_block(work *w, uint32_t node)
 {
     const hu_node      *n = &w->g->node[node];
@@ -436,6 +445,8 @@ static bool walk_lane(work *w, uint32_t lane)
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
                 continue;
+            if (lane == g->main_lane && is_wait_for_xla(w, n))
+                continue;
             if (is_profilers(g->ask, n->slice) || is_profilers(g->ask, cover_of(w, n)))
                 continue;
             if (!add_block(w, i))
@@ -531,7 +542,8 @@ bool hu_host_work_find(const hu_graph *g, hu_arena *arena, hu_arena *scratch, hu
     work w = {.g = g, .arena = arena, .scratch = scratch, .out = out};
 
     *out = (hu_host_work){0};
-    if (!prepare(&w) || !find_blocked(&w) || !measure_limit(&w))
+    if (!prepare(&w) || !find_blocked(&w) || !measure_limit(&w) ||
+        !hu_xla_threads_find(g->ask->trace, hu_graph_main_track(g), scratch, &w.others))
         return false;
     for (uint32_t lane = 0; lane < g->n_lanes; lane++)
         if (is_asked(&w, lane) && !walk_lane(&w, lane))

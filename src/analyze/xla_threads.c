@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xla_threads.c - when XLA's threads work. */
+#include "analyze/xla_threads.h"
+
+bool hu_xla_threads_find(const hu_trace *trace, uint32_t but_track, hu_arena *arena, hu_intervals *out)
+{
+    const hu_slices s = hu_trace_slices(trace);
+
+    *out = (hu_intervals){0};
+    if (!hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("XLA profiler")))
+        return true;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.kind[i] == HU_KIND_CPU_OP && s.track[i] != but_track &&
+            !hu_intervals_add(arena, out, s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
+            return false;
+    return hu_intervals_unite(arena, out);
+}
+
+int64_t hu_xla_threads_in(const hu_intervals *work, int64_t start_ns, int64_t end_ns)
+{
+    size_t  low = 0, high = work->n;
+    int64_t sum = 0;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (work->at[middle].end_ns <= start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < work->n && work->at[low].start_ns < end_ns; low++) {
+        const int64_t from = work->at[low].start_ns > start_ns ? work->at[low].start_ns : start_ns;
+        const int64_t to = work->at[low].end_ns < end_ns ? work->at[low].end_ns : end_ns;
+
+        sum += to - from;
+    }
+    return sum;
+}
