@@ -160,7 +160,7 @@ class Xplane(unittest.TestCase):
         self.assertEqual({s["device_slices"] for s in steps["list"]}, {1})
         self.assertNotIn("not captured: step marks", run("report", path)[1].decode())
 
-    def waiting_job(self, with_device: bool, hole: str = "") -> dict[str, Any]:
+    def waiting_job(self, with_device: bool, hole: str = "", works: bool | None = None) -> dict[str, Any]:
         """Of each ms the main thread is in a function for 100 us, then in nothing that is recorded, while a thread of XLA's works for 800."""
         host, gpu = xp.Plane("/host:CPU", {"process_id": 77}), xp.Plane("/device:GPU:0")
         main, other, kernels = [], [], []
@@ -171,7 +171,7 @@ class Xplane(unittest.TestCase):
             main += [host.event("cuLaunchKernel", at + 930 * US, 10 * US, {"correlation_id": i + 1})] if with_device else []
             kernels.append(gpu.event("k", at + 950 * US, 40 * US, {"correlation_id": i + 1, "kernel_details": "regs:16 grid:8,1,1 block:256,1,1"}))
             other.append(host.event("ThunkExecutor::Execute", at + 110 * US, 800 * US))
-        host.line(7001, "python", main).line(7003, "XLAEigen/7003", [] if hole else other)
+        host.line(7001, "python", main).line(7003, "XLAEigen/7003", other if works or (works is None and not hole) else [])
         gpu.line(13, "Stream #13(Compute)", kernels)
         return report(self.put(xp.space(host, gpu) if with_device else xp.space(host)))
 
@@ -189,6 +189,12 @@ class Xplane(unittest.TestCase):
         """Where the program would, the same time in another function of Python."""
         for hole, is_priced in (("$profiler.py:213 stop_trace", False), ("$data.py:213 fetch", True)):
             self.assertEqual("host-work" in [f["id"] for f in self.waiting_job(True, hole)["findings"]], is_priced, hole)
+
+    def test_a_look_at_a_value(self) -> None:
+        """float(x) waits until XLA's threads have computed it; what they do not work on costs what it takes."""
+        for works, is_priced in ((True, False), (False, True)):
+            found = self.waiting_job(True, "$array.py:615 _value", works)["findings"]
+            self.assertEqual("host-work" in [f["id"] for f in found], is_priced, works)
 
     def test_two_hosts_are_two_ranks(self) -> None:
         self.put(gpu_job(), "a.xplane.pb")

@@ -16,6 +16,16 @@ bool hu_xla_threads_find(const hu_trace *trace, uint32_t but_track, hu_arena *ar
     return hu_intervals_unite(arena, out);
 }
 
+bool hu_xla_threads_is_look(hu_str name)
+{
+    static const hu_str frames[] = {{": _value", 8}, {": block_until_ready", 19}, {": __array__", 11}};
+
+    for (size_t i = 0; i < HU_COUNT(frames); i++)
+        if (hu_str_ends(name, frames[i]))
+            return true;
+    return hu_str_equal(name, HU_STR("np.asarray(jax.Array)"));
+}
+
 int64_t hu_xla_threads_in(const hu_intervals *work, int64_t start_ns, int64_t end_ns)
 {
     size_t  low = 0, high = work->n;

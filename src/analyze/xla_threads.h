@@ -14,6 +14,9 @@ bool hu_xla_threads_find(const hu_trace *trace, uint32_t but_track, hu_arena *ar
 /* The time of [start, end) that they work in. */
 int64_t hu_xla_threads_in(const hu_intervals *work, int64_t start_ns, int64_t end_ns);
 
+/* Does a function or frame of this name give a value of JAX to Python, and waits until it is computed? */
+bool hu_xla_threads_is_look(hu_str name);
+
 /* Is it a wait for them: most of the time? */
 static inline bool hu_xla_threads_are_awaited(const hu_intervals *work, int64_t start_ns, int64_t end_ns)
 {

@@ -306,11 +306,14 @@ static hu_block_kind kind_of(const hu_ask *ask, uint32_t cover, int64_t length_n
     }
 }
 
-/* A hole of the main thread's while XLA's threads work: it waits for them. */
+/* A hole of the main thread's while XLA's threads work, or a look at a value that they compute: it waits for them. */
 static bool is_wait_for_xla(const work *w, const hu_node *n)
 {
+    const uint32_t cover = cover_of(w, n);
+
     return hu_xla_threads_are_awaited(&w->others, n->start_ns, n->start_ns + n->seen_ns) &&
-           kind_of(w->g->ask, cover_of(w, n), n->seen_ns) == HU_BLOCK_UNRECORDED;
+           (kind_of(w->g->ask, cover, n->seen_ns) == HU_BLOCK_UNRECORDED ||
+            (cover != HU_NONE && hu_xla_threads_is_look(hu_ask_name(w->g->ask, cover))));
 }
 
 static bool add_block(work *w, uint32_t node)
