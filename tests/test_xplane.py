@@ -185,6 +185,21 @@ class Xplane(unittest.TestCase):
         self.assertLess(causes.get("unrecorded", 0), 1_000_000)
         self.assertIn("waits for another one", whole["verdict"]["text"])
 
+    def test_a_wait_in_the_chrome_form(self) -> None:
+        """Rows of XLA's threads have ranges there; those of another thread of Python's are no work that is waited for."""
+        for row, is_priced in (("XLAEigen", False), ("python3", True)):
+            events: list[dict[str, Any]] = [{"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}}]
+            for tid, name in ((1, "python"), (2, row)):
+                events.append({"ph": "M", "pid": 7, "tid": tid, "name": "thread_name", "args": {"name": name}})
+            for i in range(8):
+                at = 1000 * i
+                events += [{"ph": "X", "pid": 7, "tid": 1, "ts": at, "dur": 950, "name": "train", "args": {"step_num": str(i)}},
+                           {"ph": "X", "pid": 7, "tid": 1, "ts": at + 1, "dur": 99, "name": "$loop.py:12 step"},
+                           {"ph": "X", "pid": 7, "tid": 2, "ts": at + 105, "dur": 840, "name": "fusion"}]
+            path = self.at / "a.trace.json.gz"
+            path.write_bytes(gzip.compress(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()))
+            self.assertEqual("unrecorded" in [f["id"] for f in report(path)["findings"]], is_priced, row)
+
     def test_its_own_profiler_has_no_price(self) -> None:
         """Where the program would, the same time in another function of Python."""
         for hole, is_priced in (("$profiler.py:213 stop_trace", False), ("$data.py:213 fetch", True)):

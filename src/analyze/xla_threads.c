@@ -2,15 +2,29 @@
  * xla_threads.c - when XLA's threads work. */
 #include "analyze/xla_threads.h"
 
+/* A thread of Python's, by its name: ranges there are the program's, and it may well run beside the one that waits. */
+static bool is_python(const hu_trace *trace, const hu_track *t)
+{
+    const hu_str name = t->name ? hu_trace_text(trace, t->name) : HU_STR("");
+
+    return hu_str_starts_lower(name, HU_STR("python")) || hu_str_starts(name, HU_STR("MainThread")) ||
+           hu_str_starts(name, HU_STR("Thread-"));
+}
+
 bool hu_xla_threads_find(const hu_trace *trace, uint32_t but_track, hu_arena *arena, hu_intervals *out)
 {
     const hu_slices s = hu_trace_slices(trace);
+    const hu_track *tracks;
+    size_t          n_tracks;
 
     *out = (hu_intervals){0};
     if (!hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("XLA profiler")))
         return true;
-    for (size_t i = 0; i < s.n; i++)
-        if (s.kind[i] == HU_KIND_CPU_OP && s.track[i] != but_track &&
+    tracks = hu_trace_tracks(trace, &n_tracks);
+    for (size_t i = 0; i < s.n; i++) /* the Chrome form has ranges where the other one has operators */
+        if (s.track[i] != but_track &&
+            (s.kind[i] == HU_KIND_CPU_OP || (s.kind[i] == HU_KIND_USER && tracks[s.track[i]].type == HU_TRACK_HOST &&
+                                             !is_python(trace, &tracks[s.track[i]]))) &&
             !hu_intervals_add(arena, out, s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
             return false;
     return hu_intervals_unite(arena, out);
