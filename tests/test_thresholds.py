@@ -138,6 +138,15 @@ class Marks(unittest.TestCase):
         self.assertEqual([f for f in whole["findings"] if "train step" in f["statement"] or f["id"] == "host-work"], [])
 
 
+    def test_a_mark_that_is_the_loader(self) -> None:
+        """Where nothing else recurs, steps are found by the loader's range, which is still loading: 600 us of each 1,000."""
+        events = [e for k in range(6) for e in (x("user_annotation", LOADER, 1, 1, 1000 * k, 600), launch("cudaLaunchKernel", 1000 * k + 610, 5, k + 1),
+                                                of_gpu(1000 * k + 620, 370, k + 1))]
+        rank = read_text(events)[0]["ranks"][0]
+        self.assertEqual((rank["steps"]["source"], rank["step_breakdown"]["categories"]["data_loader_ns"] // 10_000), ("annotation", 60))
+        self.assertEqual(max(rank["idle"]["causes"], key=lambda c: c["time_ns"])["cause"], "data_loader")
+
+
 class UnknownKinds(unittest.TestCase):
     """Events whose category nobody knows are time of the capture, and have names."""
     WEIRD = [x("weird", "bigwork", 1, 1, 1000 * k, 990) for k in range(100)]

@@ -53,7 +53,7 @@ static hu_role role_of(const hu_ask *ask, uint32_t i)
     /* a call of the system belongs to what it is made in: analyze/host_time.h tells what it waits for */
     if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST & ~HU_BIT(OS_CALL)) || (flags & HU_NAME_STEP))
         return HU_ROLE_COUNT;
-    if (ask->s.kind[i] == HU_KIND_USER && hu_steps_is_mark(ask->steps, hu_ask_name(ask, i)))
+    if (hu_ask_is_mark(ask, i))
         return HU_ROLE_COUNT; /* the step is no part of itself */
     if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL))
         return HU_ROLE_RUNTIME;

@@ -286,7 +286,7 @@ static void close_gap(work *w, const gap *g, by_name *names)
 /* Is nothing told by it: no slice, or the mark of a step? */
 static bool is_nothing(const hu_ask *ask, uint32_t slice)
 {
-    return slice == HU_NONE || (ask->s.kind[slice] == HU_KIND_USER && hu_steps_is_mark(ask->steps, hu_ask_name(ask, slice)));
+    return slice == HU_NONE || hu_ask_is_mark(ask, slice);
 }
 
 /* Time of the launching thread in a gap. */

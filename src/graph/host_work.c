@@ -238,8 +238,7 @@ static bool is_profilers(const hu_ask *ask, uint32_t slice)
 /* Is it what marks the steps?  As a name for a piece of one it would say no more than that there is a step. */
 static bool is_step(const hu_ask *ask, uint32_t slice)
 {
-    return ask->names[ask->s.name[slice]] & HU_NAME_STEP ||
-           (ask->s.kind[slice] == HU_KIND_USER && hu_steps_is_mark(ask->steps, hu_ask_name(ask, slice)));
+    return ask->names[ask->s.name[slice]] & HU_NAME_STEP || hu_ask_is_mark(ask, slice);
 }
 
 static bool covers(const hu_ask *ask, uint32_t slice, int64_t start_ns, int64_t end_ns)
