@@ -237,8 +237,8 @@ static bool find_between(const step_list *list, const int64_t *ends_ns, hu_arena
 }
 
 /*
- * The annotation that covers most, if it recurs and covers enough; its steps reach from start to start.  The last one has its
- * own range; *between_ns: what is missing of it, as far as the others tell.
+ * The annotation that covers most, if it recurs and covers enough; its steps reach from start to start.  The last one has
+ * its own range; *between_ns: what is missing of it, as far as the others tell.
  */
 static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, hu_arena *scratch,
                                 step_list *out, hu_str *what, int64_t *between_ns, hu_error *err)

@@ -7,8 +7,8 @@
 #include "base/interval.h"
 #include "trace/trace.h"
 
-/* When threads of the host other than one, a track, are in operators or ranges of XLA's.  Empty for traces of other profilers.  False: no
-   memory. */
+/* When threads of the host other than one, a track, are in operators or ranges of XLA's.  Empty for traces of other
+   profilers.  False: no memory. */
 bool hu_xla_threads_find(const hu_trace *trace, uint32_t but_track, hu_arena *arena, hu_intervals *out);
 
 /* The time of [start, end) that they work in. */
