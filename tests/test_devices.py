@@ -238,6 +238,48 @@ class Rows(unittest.TestCase):
         self.assertEqual(said["kernels"][0]["name"], "Cijk_Ailk_Bljk_SB_MT64")
         self.assertEqual(sum(c["total_ns"] for c in said["copies"]), 40_000)
 
+    def test_timeline_of_tensorflow(self) -> None:
+        """"stream:all" holds the kernels, each stream once more; copies have a row; the executor's rows are the host's."""
+        def op(pid: int, name: str, at: float, dur: float) -> dict[str, Any]:
+            return {"ph": "X", "cat": "Op", "name": name, "pid": pid, "tid": 0, "ts": at, "dur": dur, "args": {"op": name}}
+
+        job = "/job:localhost/replica:0/task:0/device:"
+        rows = [f"{job}GPU:0 Compute", f"{job}CPU:0 Compute", "/device:GPU:0/stream:all Compute", "/device:GPU:0/stream:7 Compute", "/device:GPU:0/memcpy Compute"]
+        events = [e for pid, name in enumerate(rows) for e in self.row(pid, name)]
+        said = self.said([*events, op(0, "MatMul", 0, 100), op(1, "_SINK", 50, 150), op(2, "MatMul", 200, 700), op(3, "MatMul", 200, 700), op(4, "MEMCPYHtoD", 150, 50)])
+        self.assertEqual((said["gpu"]["compute_ns"], said["gpu"]["memcpy_ns"]), (700_000, 50_000))
+        self.assertEqual([(k["name"], k["calls"]) for k in said["kernels"]], [("MatMul", 1)])
+        self.assertEqual({o["name"]: o["host_self_ns"] for o in said["operators"]}, {"MatMul": 100_000, "_SINK": 150_000})
+        self.assertEqual(said["step_breakdown"]["host_unknown_ns"], 0)
+
+    def test_nsys2json(self) -> None:
+        """Its categories are CUDA's own words; "cuda" alone may be anything, and is work on a row of a stream."""
+        def event(cat: str, pid: str, tid: str, name: str, at: float, dur: float) -> dict[str, Any]:
+            return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": at, "dur": dur, "args": {}}
+
+        events = [event("cuda", "Device 1", "Stream 7", "volta_sgemm_128x64", 100, 600), event("cuda_api", "Device 1", "CUDA API 12", "cudaLaunchKernel", 0, 50),
+                  event("nvtx", "Device 1", "NVTX Thread 12", "forward", 0, 400), event("nvtx-kernel", "Device 1", "NVTX Kernel Thread 12", "forward", 100, 600)]
+        said = self.said(events)
+        self.assertEqual(said["gpu"]["compute_ns"], 600_000)
+        self.assertEqual([(k["name"], k["calls"]) for k in said["kernels"]], [("volta_sgemm_128x64", 1)])
+        self.assertEqual([(s["device"], s["stream"]) for s in said["idle"]["streams"]], [(1, 7)])
+        said = self.said([event("cuda", "python", "main", "cuda work", 100, 600)])
+        self.assertEqual(said["kernels"], [])
+
+    def test_first_profiler_of_pytorch(self) -> None:
+        """Two processes by name, no category: "CPU functions" are operators, "CUDA functions" kernels."""
+        cpu = [{"ph": "X", "name": "aten::mm", "pid": "CPU functions", "tid": 1, "ts": 1000 * k, "dur": 300, "args": {}} for k in range(5)]
+        cuda = [{"ph": "X", "name": "sgemm", "pid": "CUDA functions", "tid": 0, "ts": 1000 * k + 400, "dur": 500, "args": {}} for k in range(5)]
+        said = self.said(cpu + cuda)
+        self.assertEqual((said["gpu"]["compute_ns"], [k["name"] for k in said["kernels"]]), (2_500_000, ["sgemm"]))
+        self.assertEqual({o["name"]: o["host_self_ns"] for o in said["operators"] if o["host_self_ns"]}, {"aten::mm": 1_500_000})
+        self.assertEqual(said["steps"]["source"], "none", "an operator that recurs is no step")
+
+    def test_a_filler_is_no_event(self) -> None:
+        """`{}` behind the last comma is nothing that was lost; what has members and no phase is."""
+        row = self.row(1, "python", (1, "step", 0, 500))
+        self.assertEqual([(q["events"], q["lost"]) for q in (self.said([*row, *more])["quality"] for more in ([], [{}], [{"name": "x"}]))], [(2, 0), (2, 0), (3, 1)])
+
     def test_a_program_of_that_name_is_none(self) -> None:
         said = self.said(self.row(2, "GPU worker", (1, "load", 0, 500)) + self.row(3, "python", (1, "step", 0, 500)))
         self.assertEqual(said["kernels"], [])

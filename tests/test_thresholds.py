@@ -27,6 +27,10 @@ def spread_in(line: str) -> float:
     return float(number) * UNITS[unit]
 
 
+def of_gpu(ts: float, dur: float, correlation: int) -> dict:
+    return kernel("k", ts, dur, correlation)
+
+
 def said(events: list[dict]) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.json"
@@ -76,6 +80,139 @@ class Scatter(unittest.TestCase):
         self.assertAlmostEqual(spread_in(line), 216_000, delta=600)
         line = next(line for line in text.splitlines() if line.startswith("  exposed copies  "))
         self.assertAlmostEqual(spread_in(line), 12_910, delta=60)
+
+
+def read_text(events: list[dict], *arguments: str) -> tuple[dict, str]:
+    """The report as JSON, and what the terminal shows, its lines joined."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.json"
+        path.write_text(json.dumps({"traceEvents": events}))
+        return report(path), " ".join(run("report", path, *arguments)[1].decode().split())
+
+
+class Marks(unittest.TestCase):
+    """A range in each step, which lasts from one to the next: how long the last one is, no next one tells."""
+
+    def steps(self, length: int, kernel: int = 0, name: str = "train_iter", n: int = 6) -> tuple[dict, str]:
+        events = []
+        for k in range(n):
+            events.append(x("user_annotation", name.replace("#", str(k)), 1, 1, 1000 * k, length))
+            if kernel:
+                events += [launch("cudaLaunchKernel", 1000 * k + 10, 5, k + 1), of_gpu(1000 * k + 20, kernel, k + 1)]
+        whole, text = read_text(events)
+        return whole["ranks"][0]["steps"], text
+
+    def test_last_one_without_a_next_mark(self) -> None:
+        steps, text = self.steps(500)
+        self.assertEqual((steps["count"], steps["counted"], steps["mean_ns"], steps["stddev_ns"]), (6, 5, 1_000_000, 0))
+        self.assertEqual([s["is_incomplete"] for s in steps["list"]], [False] * 5 + [True])
+        self.assertIn("without the last one: its mark ends before the step does", text)
+
+    def test_ranges_that_meet(self) -> None:
+        """What lies between is 1 % of a step: the last range is as good as a step."""
+        steps, text = self.steps(990)
+        self.assertEqual((steps["counted"], steps["mean_ns"]), (6, round((5 * 1_000_000 + 990_000) / 6)))
+        self.assertNotIn("without the last one", text)
+
+    def test_work_that_tells_the_end(self) -> None:
+        """The GPU works on each step until 20 us into the next: so it does on the last one."""
+        steps, text = self.steps(500, kernel=1000)
+        self.assertEqual((steps["counted"], steps["mean_ns"]), (6, 1_000_000))
+        self.assertNotIn("without the last one", text)
+
+    def test_short_marks_that_count(self) -> None:
+        """The host is done with a step after a tenth of it, and numbers them one by one."""
+        steps, _ = self.steps(100, name="train step #", n=8)
+        self.assertEqual((steps["source"], steps["counted"], steps["mean_ns"]), ("annotation", 7, 1_000_000))
+        steps, _ = self.steps(100, name="save_model", n=8)
+        self.assertEqual(steps["count"], 0)
+
+    def test_no_part_of_itself(self) -> None:
+        """A mark covers the step, and is neither what the host does in it nor work that could be saved."""
+        events = []
+        for k in range(6):
+            events += [x("user_annotation", f"train step {k}", 1, 1, 1000 * k, 980), launch("cudaLaunchKernel", 1000 * k + 700, 5, k + 1),
+                       of_gpu(1000 * k + 710, 250, k + 1)]
+        whole = read_text(events)[0]
+        self.assertEqual(whole["ranks"][0]["step_breakdown"]["categories"]["cpu_exec_ns"], 0)
+        self.assertEqual([f for f in whole["findings"] if "train step" in f["statement"] or f["id"] == "host-work"], [])
+
+
+    def test_a_mark_that_is_the_loader(self) -> None:
+        """Where nothing else recurs, steps are found by the loader's range, which is still loading: 600 us of each 1,000."""
+        events = [e for k in range(6) for e in (x("user_annotation", LOADER, 1, 1, 1000 * k, 600), launch("cudaLaunchKernel", 1000 * k + 610, 5, k + 1),
+                                                of_gpu(1000 * k + 620, 370, k + 1))]
+        rank = read_text(events)[0]["ranks"][0]
+        self.assertEqual((rank["steps"]["source"], rank["step_breakdown"]["categories"]["data_loader_ns"] // 10_000), ("annotation", 60))
+        self.assertEqual(max(rank["idle"]["causes"], key=lambda c: c["time_ns"])["cause"], "data_loader")
+
+
+class UnknownKinds(unittest.TestCase):
+    """Events whose category nobody knows are time of the capture, and have names."""
+    WEIRD = [x("weird", "bigwork", 1, 1, 1000 * k, 990) for k in range(100)]
+
+    def test_most_of_the_time(self) -> None:
+        whole, text = read_text([*self.WEIRD, x("cpu_op", "aten::add", 1, 2, 50, 10)])
+        verdict, parts = whole["verdict"]["text"], whole["ranks"][0]["step_breakdown"]
+        self.assertIn("for 99 % of the capture", verdict)
+        self.assertIn("bigwork (99.0 ms in 100)", verdict)
+        self.assertNotIn("100 %", verdict)
+        self.assertEqual((parts["step_ns"], parts["categories"]["cpu_exec_ns"], parts["host_unknown_ns"]), (99_990_000, 10_000, 99 * 1_000_000 - 10_000))
+        self.assertIn("no known GPU work", text)
+
+    def test_part_of_the_time(self) -> None:
+        """Operators for 700 us of each 1,000, unknown events alone for 200: both are said."""
+        events = [e for k in range(20) for e in (x("cpu_op", "aten::add", 1, 1, 1000 * k, 700), x("weird", "upload", 1, 2, 1000 * k + 600, 300))]
+        verdict = read_text(events)[0]["verdict"]["text"]
+        self.assertRegex(verdict, r"operators take 7\d % of")
+        self.assertRegex(verdict, r"For 2\d % of [a-z ]+ there are only events of unknown kinds; most of their time: upload \(6\.00 ms in 20\)")
+
+    def test_beside_a_gpu(self) -> None:
+        """What the GPU waits for is an event of an unknown kind, and not nothing."""
+        events = [e for k in range(10) for e in (x("weird", "fetch", 1, 2, 1000 * k, 800), launch("cudaLaunchKernel", 1000 * k + 800, 5, k + 1),
+                                                 of_gpu(1000 * k + 810, 180, k + 1))]
+        whole = read_text(events)[0]
+        self.assertIn("the host has only events of unknown kinds", whole["verdict"]["text"])
+        self.assertIn("fetch (8.00 ms in 10)", whole["verdict"]["text"])
+        self.assertNotIn("unrecorded", [f["id"] for f in whole["findings"]])
+
+
+class Gate(unittest.TestCase):
+    """`holdup check`: what was not recorded is unknown, and neither 0 nor passed."""
+
+    def states(self, events: list[dict], *arguments: str) -> tuple[int, dict[str, str], str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            status, out, err = run("check", path, "--json", *arguments)
+            return status, {row["name"]: row["state"] for row in json.loads(out)["limits"]}, err
+
+    def test_time_of_the_host_that_was_not_recorded(self) -> None:
+        marks = [x("user_annotation", "train_iter", 1, 1, 1000 * k, 990) for k in range(6)]
+        _, states, _ = self.states(marks)
+        self.assertEqual((states["data"], states["comm"]), ("unknown", "unknown"))
+        _, states, _ = self.states([*marks, *(x("cpu_op", "aten::mm", 1, 1, 1000 * k + 1, 900) for k in range(6))])
+        self.assertEqual((states["data"], states["comm"]), ("pass", "pass"))
+        _, states, _ = self.states([*UnknownKinds.WEIRD, x("cpu_op", "aten::add", 1, 2, 50, 10)])
+        self.assertEqual((states["data"], states["comm"]), ("unknown", "unknown"))
+
+    def test_copies_where_nothing_would_show_them(self) -> None:
+        """Kernels alone: a writer that leaves out calls may leave out copies."""
+        kernels = [of_gpu(1000 * k, 900, k + 1) for k in range(6)]
+        _, states, _ = self.states(kernels)
+        self.assertEqual((states["copies"], states["alloc-calls"]), ("unknown", "unknown"))
+        _, states, _ = self.states([*kernels, *(launch("cudaLaunchKernel", 1000 * k - 20, 5, k + 1) for k in range(6))])
+        self.assertEqual(states["copies"], "pass")
+
+    def test_exit_status(self) -> None:
+        """Of a limit that is named and cannot be told: said, and with --strict a status of its own."""
+        marks = [x("user_annotation", "train_iter", 1, 1, 1000 * k, 990) for k in range(6)]
+        status, _, err = self.states(marks, "--max", "data=10%")
+        self.assertEqual(status, 0)
+        self.assertIn("1 of the limits that you named cannot be told", err)
+        self.assertEqual(self.states(marks, "--max", "data=10%", "--strict")[0], 4)
+        self.assertEqual(self.states(marks, "--strict")[::2], (0, ""))
+        self.assertEqual(self.states(marks, "--max", "data=10%", "--max", "step-ms=0.5", "--strict")[0], 1, "a breach is one all the same")
 
 
 class Breakdown(unittest.TestCase):

@@ -143,6 +143,74 @@ class Xplane(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertNotIn("torch", out.decode(), "advice of another framework")
 
+    def test_marks_of_asynchronous_dispatch(self) -> None:
+        """The host is done with a step of 1 ms after 50 us: a step lasts from mark to mark and has the work launched in it."""
+        host, gpu = xp.Plane("/host:CPU", {"process_id": 77}), xp.Plane("/device:GPU:0")
+        marks, calls, kernels = [], [], []
+        for i in range(8):
+            at = i * 1000 * US
+            marks += [host.event("train", at, 50 * US, {"step_num": i, "_r": 1}), host.event("fusion.1", at + 9 * US, 12 * US)]
+            calls.append(host.event("k", at + 10 * US, 10 * US, {"correlation_id": i + 1, "hlo_op": ("ref", "fusion.1"), "kernel_details": "regs:16 grid:8,1,1 block:256,1,1"}))
+            kernels.append(gpu.event("k", at + 100 * US, 600 * US, {"correlation_id": i + 1, "kernel_details": "regs:16 grid:8,1,1 block:256,1,1"}))
+        host.line(7001, "python", marks).line(7002, "Host Threads/7002", calls)
+        gpu.line(13, "Stream #13(Compute)", kernels)
+        path = self.put(xp.space(host, gpu))
+        steps = report(path)["ranks"][0]["steps"]
+        self.assertEqual((steps["source"], steps["count"], steps["counted"], steps["mean_ns"]), ("annotation", 8, 7, 1_000_000))
+        self.assertEqual({s["device_slices"] for s in steps["list"]}, {1})
+        self.assertNotIn("not captured: step marks", run("report", path)[1].decode())
+
+    def waiting_job(self, with_device: bool, hole: str = "", works: bool | None = None) -> dict[str, Any]:
+        """Of each ms the main thread is in a function for 100 us, then in nothing that is recorded, while a thread of XLA's works for 800."""
+        host, gpu = xp.Plane("/host:CPU", {"process_id": 77}), xp.Plane("/device:GPU:0")
+        main, other, kernels = [], [], []
+        for i in range(8):
+            at = i * 1000 * US
+            main.append(host.event("PjitFunction(f)", at, 100 * US))
+            main += [host.event(hole, at + 120 * US, 800 * US)] if hole else []
+            main += [host.event("cuLaunchKernel", at + 930 * US, 10 * US, {"correlation_id": i + 1})] if with_device else []
+            kernels.append(gpu.event("k", at + 950 * US, 40 * US, {"correlation_id": i + 1, "kernel_details": "regs:16 grid:8,1,1 block:256,1,1"}))
+            other.append(host.event("ThunkExecutor::Execute", at + 110 * US, 800 * US))
+        host.line(7001, "python", main).line(7003, "XLAEigen/7003", other if works or (works is None and not hole) else [])
+        gpu.line(13, "Stream #13(Compute)", kernels)
+        return report(self.put(xp.space(host, gpu) if with_device else xp.space(host)))
+
+    def test_a_wait_for_threads_of_xla(self) -> None:
+        """It is no time of which nothing was recorded, and the verdict, the causes of idle time and the findings agree."""
+        for with_device in (False, True):
+            whole = self.waiting_job(with_device)
+            self.assertNotIn("unrecorded", [f["id"] for f in whole["findings"]], with_device)
+        causes = {c["cause"]: c["time_ns"] for c in whole["ranks"][0]["idle"]["causes"]}
+        self.assertGreater(causes["wait"], 5_000_000)
+        self.assertLess(causes.get("unrecorded", 0), 1_000_000)
+        self.assertIn("waits for another one", whole["verdict"]["text"])
+
+    def test_a_wait_in_the_chrome_form(self) -> None:
+        """Rows of XLA's threads have ranges there; those of another thread of Python's are no work that is waited for."""
+        for row, is_priced in (("XLAEigen", False), ("python3", True)):
+            events: list[dict[str, Any]] = [{"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}}]
+            for tid, name in ((1, "python"), (2, row)):
+                events.append({"ph": "M", "pid": 7, "tid": tid, "name": "thread_name", "args": {"name": name}})
+            for i in range(8):
+                at = 1000 * i
+                events += [{"ph": "X", "pid": 7, "tid": 1, "ts": at, "dur": 950, "name": "train", "args": {"step_num": str(i)}},
+                           {"ph": "X", "pid": 7, "tid": 1, "ts": at + 1, "dur": 99, "name": "$loop.py:12 step"},
+                           {"ph": "X", "pid": 7, "tid": 2, "ts": at + 105, "dur": 840, "name": "fusion"}]
+            path = self.at / "a.trace.json.gz"
+            path.write_bytes(gzip.compress(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()))
+            self.assertEqual("unrecorded" in [f["id"] for f in report(path)["findings"]], is_priced, row)
+
+    def test_its_own_profiler_has_no_price(self) -> None:
+        """Where the program would, the same time in another function of Python."""
+        for hole, is_priced in (("$profiler.py:213 stop_trace", False), ("$data.py:213 fetch", True)):
+            self.assertEqual("host-work" in [f["id"] for f in self.waiting_job(True, hole)["findings"]], is_priced, hole)
+
+    def test_a_look_at_a_value(self) -> None:
+        """float(x) waits until XLA's threads have computed it; what they do not work on costs what it takes."""
+        for works, is_priced in ((True, False), (False, True)):
+            found = self.waiting_job(True, "$array.py:615 _value", works)["findings"]
+            self.assertEqual("host-work" in [f["id"] for f in found], is_priced, works)
+
     def test_two_hosts_are_two_ranks(self) -> None:
         self.put(gpu_job(), "a.xplane.pb")
         self.put(gpu_job(), "b.xplane.pb")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checklist.c - one function for each limit; NaN says that the trace cannot tell. */
+ * checklist.c - one function for each limit; NaN says that the trace cannot tell, and the evidence why. */
 #include "advise/checklist.h"
 
 #include <math.h>
@@ -15,6 +15,30 @@ static double share(const hu_digest *d, double part_ns)
     const hu_step_time *t = hu_digest_step_time(d);
 
     return t && t->step_ns > 0 ? 100 * part_ns / t->step_ns : NAN;
+}
+
+static const double MUCH_UNKNOWN = 0.1; /* of a step, in events that nobody here knows: anything may be in them */
+
+/* Does the trace show what the host does: operators, frames, calls of MPI, or states of its threads? */
+static bool shows_host(const hu_digest *d)
+{
+    const int64_t *kinds = d->health.kinds;
+
+    return kinds[HU_KIND_CPU_OP] || kinds[HU_KIND_PYTHON] || kinds[HU_KIND_MPI] || d->host_time.is_recorded;
+}
+
+/* Why no time of the host in something may be because it was not recorded; NULL: it is none. */
+static const char *why_unseen(const hu_digest *d, const hu_step_time *t)
+{
+    if (t->unknown_ns >= MUCH_UNKNOWN * t->step_ns)
+        return "cannot tell: too much of the time is in events of unknown kinds";
+    return shows_host(d) ? NULL : "cannot tell: no operators or Python frames of the host were recorded";
+}
+
+/* Were calls of the runtime recorded, in which a copy or an allocation would be seen? */
+static bool shows_calls(const hu_digest *d)
+{
+    return d->health.kinds[HU_KIND_RUNTIME] || d->health.kinds[HU_KIND_DRIVER];
 }
 
 static double idle(const hu_digest *d, char *evidence, size_t size)
@@ -35,9 +59,15 @@ static double gpu_busy(const hu_digest *d, char *evidence, size_t size)
 static double data(const hu_digest *d, char *evidence, size_t size)
 {
     const hu_step_time *t = hu_digest_step_time(d);
+    const char         *why;
 
     if (!t)
         return NAN;
+    why = d->health.by_xla ? "cannot tell: JAX records no data loader" : why_unseen(d, t);
+    if (t->role_ns[HU_ROLE_DATA_LOADER] <= 0 && why) {
+        snprintf(evidence, size, "%s", why);
+        return NAN;
+    }
     snprintf(evidence, size, "%s per step in the data loader", hu_say_time(t->role_ns[HU_ROLE_DATA_LOADER]).t);
     return share(d, t->role_ns[HU_ROLE_DATA_LOADER]);
 }
@@ -45,11 +75,19 @@ static double data(const hu_digest *d, char *evidence, size_t size)
 static double comm(const hu_digest *d, char *evidence, size_t size)
 {
     const hu_step_time *t = hu_digest_step_time(d);
+    const char         *why;
     double              ns;
 
     if (!t)
         return NAN;
     ns = d->breakdown.has_device ? t->exposed_comm_ns : t->role_ns[HU_ROLE_COMMUNICATION];
+    why = d->health.missing & 1u << HU_MISSING_DEVICE ? "cannot tell: no GPU operation was recorded"
+          : d->breakdown.has_device                   ? NULL
+                                                      : why_unseen(d, t);
+    if (ns <= 0 && why) {
+        snprintf(evidence, size, "%s", why);
+        return NAN;
+    }
     snprintf(evidence, size, "%s per step", hu_say_time(ns).t);
     return share(d, ns);
 }
@@ -60,6 +98,10 @@ static double copies(const hu_digest *d, char *evidence, size_t size)
 
     if (!t || !d->breakdown.has_device)
         return NAN;
+    if (!d->health.kinds[HU_KIND_MEMCPY] && !d->health.kinds[HU_KIND_MEMSET] && !shows_calls(d)) {
+        snprintf(evidence, size, "cannot tell: neither copies nor calls of the runtime were recorded");
+        return NAN;
+    }
     snprintf(evidence, size, "%s per step", hu_say_time(t->exposed_copy_ns).t);
     return share(d, t->exposed_copy_ns);
 }
@@ -89,6 +131,10 @@ static double alloc_calls(const hu_digest *d, char *evidence, size_t size)
 {
     if (!d->breakdown.has_device || !d->steps.n_counted)
         return NAN;
+    if (!shows_calls(d)) {
+        snprintf(evidence, size, "cannot tell: no calls of the runtime were recorded");
+        return NAN;
+    }
     snprintf(evidence, size, "%lld calls in the whole capture, %s", (long long)d->calls.alloc_calls,
              hu_say_time((double)d->calls.alloc_ns).t);
     return (double)d->calls.alloc_calls_in_steps;
@@ -272,7 +318,8 @@ static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_di
         const double value = measures[id] ? measures[id](digests[i], evidence, sizeof evidence)
                                           : gain(all[i], evidence, sizeof evidence);
 
-        if (isnan(value) || (!isnan(row->value) && (is_least ? value >= row->value : value <= row->value)))
+        if (isnan(value) ? !isnan(row->value) || !evidence[0]
+                         : !isnan(row->value) && (is_least ? value >= row->value : value <= row->value))
             continue;
         row->value = value;
         if (n > 1)
@@ -287,6 +334,7 @@ static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_di
                                                                             : HU_LIMIT_ADVICE;
     out->failed += row->state == HU_LIMIT_FAIL;
     out->unknown += row->state == HU_LIMIT_UNKNOWN;
+    out->unknown_named += row->state == HU_LIMIT_UNKNOWN && list->is_named[id];
     out->n++;
 }
 

@@ -43,12 +43,13 @@ typedef struct {
     bool           is_least;
     double         limit, value; /* NaN: cannot be told */
     hu_limit_state state;
-    char           evidence[200];
+    char           evidence[200]; /* of an unknown one: why it cannot be told; "" where that is plain */
 } hu_checked;
 
 typedef struct {
     hu_checked at[2 * HU_LIMIT_COUNT];
     size_t     n, failed, unknown;
+    size_t     unknown_named; /* of the unknown: the user asked for them */
 } hu_checklist_result;
 
 void hu_checklist_defaults(hu_checklist *list);

@@ -277,6 +277,8 @@ static void show_samples(const hu_scene *c, hu_hint *h)
 
 bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
 {
+    static const double  MOSTLY_UNKNOWN = 0.5;
+    const hu_step_time  *t = hu_digest_step_time(c->d);
     const hu_host_work  *w = work_of(c);
     const hu_graph      *g = &c->s->graph;
     const int64_t       *kinds = c->d->health.kinds;
@@ -289,6 +291,8 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
     /* a program that shows neither operators nor frames nor a device is described by its own marks alone */
     if (kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] == 0 && g->n_ops == 0)
         return false;
+    if (t && t->unknown_ns > 0 && t->unknown_ns >= MOSTLY_UNKNOWN * t->role_ns[HU_ROLE_OTHER])
+        return false; /* something was recorded there, if of a kind that nobody here knows */
     for (size_t i = 0; i < w->n; i++) {
         if (w->at[i].kind != HU_BLOCK_UNRECORDED)
             continue;

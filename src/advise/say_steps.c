@@ -56,6 +56,16 @@ hu_steps_words hu_say_phases(const hu_steps *steps)
     return said;
 }
 
+hu_steps_words hu_say_open(const hu_steps *steps)
+{
+    hu_steps_words said = {""};
+
+    if (steps->n && steps->at[steps->n - 1].is_open)
+        snprintf(said.t, sizeof said.t,
+                 "without the last one: its mark ends before the step does, and no next mark tells when that was");
+    return said;
+}
+
 hu_steps_words hu_say_rest(const hu_digest *d)
 {
     const hu_breakdown *b = &d->breakdown;

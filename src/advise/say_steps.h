@@ -17,6 +17,9 @@ hu_steps_words hu_say_period(const hu_steps *steps);
 /* What a serving engine's steps are, with counts and periods: "3 prefill of 45.2 ms, 120 decode of 8.10 ms".  "" without. */
 hu_steps_words hu_say_phases(const hu_steps *steps);
 
+/* That the last step is left out because no next mark tells its end.  "" where it is not. */
+hu_steps_words hu_say_open(const hu_steps *steps);
+
 /* That much of the capture is in no step, and the GPU mostly idle there, as a sentence.  "" where it is not. */
 hu_steps_words hu_say_rest(const hu_digest *d);
 

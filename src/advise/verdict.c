@@ -64,6 +64,13 @@ static bool is_waiting(const hu_step_time *t, hu_role role)
     return role == HU_ROLE_OTHER && t->wait_ns >= MOSTLY * t->role_ns[HU_ROLE_OTHER] && t->wait_ns > 0;
 }
 
+/* Is most of the time in which nothing known is done covered by events of unknown kinds? */
+static bool is_unknown(const hu_digest *d, const hu_step_time *t, hu_role role)
+{
+    return role == HU_ROLE_OTHER && d->health.others[0] && t->unknown_ns > 0 &&
+           t->unknown_ns >= MOSTLY * t->role_ns[HU_ROLE_OTHER];
+}
+
 static hu_role largest_host_role(const hu_step_time *t)
 {
     hu_role best = HU_ROLE_COMMUNICATION;
@@ -123,6 +130,37 @@ bool hu_verdict_is_of_kernels(const hu_digest *d)
            fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns)) < LEAST_SHARE * t->step_ns;
 }
 
+/* Behind what was said of the rest: what is recorded and cannot be explained, where that is much. */
+static void say_unknown(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
+{
+    const size_t n = strlen(v->text);
+
+    if (d->health.others[0] && t->unknown_ns >= LEAST_SHARE * t->step_ns)
+        snprintf(v->text + n, sizeof v->text - n,
+                 " For %s of %s there are only events of unknown kinds; most of their time: %s.",
+                 hu_say_share(t->unknown_ns, t->step_ns).pct, step_words(d), d->health.others);
+}
+
+/* What any thread does counts as the host's, but the GPU waits for one of them: --view idle looks at that alone. */
+static void say_launching(const hu_digest *d, char *out, size_t room)
+{
+    const double unrecorded = (double)d->idle.by_cause[HU_IDLE_UNRECORDED], all = (double)d->idle.idle_ns;
+    const double waits = (double)d->idle.by_cause[HU_IDLE_WAIT];
+
+    if (!(all > 0) || d->host_time.is_recorded)
+        return;
+    if (unrecorded >= WORTH_NAMING * all)
+        snprintf(out, room,
+                 " on some thread, but on the one that launches what comes next nothing was recorded for %s of the time "
+                 "between GPU operations",
+                 hu_say_share(unrecorded, all).pct);
+    else if (waits >= WORTH_NAMING * all)
+        snprintf(out, room,
+                 " on some thread, and the one that launches what comes next waits for another one for %s of the time "
+                 "between GPU operations",
+                 hu_say_share(waits, all).pct);
+}
+
 /* Returns which time it names. */
 static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
@@ -132,6 +170,7 @@ static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char
     hu_said_share s = hu_say_share(most, t->step_ns), cause;
     hu_role       role;
     const char   *words, *code;
+    char          launching[200] = "";
 
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
@@ -155,20 +194,28 @@ static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
     role = largest_host_role(&host);
     cause = hu_say_share(host.role_ns[role], t->idle_ns);
-    words = is_waiting(t, role) ? wait_words : host_words[role];
+    words = is_waiting(t, role)      ? wait_words
+            : is_unknown(d, t, role) ? "the host has only events of unknown kinds"
+                                     : host_words[role];
     code = words == host_words[HU_ROLE_CPU_EXEC] ? code_words(d) : "";
+    if (code[0])
+        say_launching(d, launching, sizeof launching);
     if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s%s.", s.pct, step, s.of,
-                 cause.pct, words, code);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s%s%s.", s.pct, step,
+                 s.of, cause.pct, words, code, launching);
     else
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s%s.", s.pct,
-                 step, s.of, words, code);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s%s%s.",
+                 s.pct, step, s.of, words, code, launching);
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
+    say_unknown(d, t, v);
     return (hu_named){HU_TOPIC_IDLE, most / t->step_ns};
 }
 
 static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
+    const char *const     lead = d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
+                                 : hu_digest_may_hide_gpu(d)    ? "This trace has no known GPU work"
+                                                                : "This trace has no GPU work";
     static const hu_topic topics[HU_ROLE_COUNT] = {
         [HU_ROLE_COMMUNICATION] = HU_TOPIC_COMMUNICATION,
         [HU_ROLE_DATA_LOADER] = HU_TOPIC_LOADING,
@@ -181,10 +228,17 @@ static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *
 
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
     role = largest_host_role(&rest);
+    if (is_unknown(d, t, role) && !is_waiting(t, role)) {
+        s = hu_say_share(t->unknown_ns, t->step_ns);
+        snprintf(
+            v->text, sizeof v->text,
+            "Nobody can tell what takes most of the time: for %s of %s (%s) the trace has only events of unknown kinds, "
+            "no GPU work, operator, call or range. Most of their time: %s.",
+            s.pct, step_words(d), s.of, d->health.others);
+        return (hu_named){HU_TOPIC_UNRECORDED, t->role_ns[role] / t->step_ns};
+    }
     s = hu_say_share(role == HU_ROLE_COMMUNICATION && wait[0] ? waits_ns : t->role_ns[role], t->step_ns);
-    snprintf(v->text, sizeof v->text, "%s. On the host, %s%s %s of %s (%s).",
-             d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
-                                            : "This trace has no GPU work",
+    snprintf(v->text, sizeof v->text, "%s. On the host, %s%s %s of %s (%s).", lead,
              role == HU_ROLE_COMMUNICATION                      ? wait
              : role == HU_ROLE_CPU_EXEC && !is_waiting(t, role) ? code_words(d)
                                                                 : "",
@@ -192,6 +246,7 @@ static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *
              : is_waiting(t, role)                    ? wait_cpu_words
                                                       : cpu_words[role],
              s.pct, step_words(d), s.of);
+    say_unknown(d, t, v);
     return (hu_named){is_waiting(t, role) ? HU_TOPIC_WAITS : topics[role], t->role_ns[role] / t->step_ns};
 }
 
@@ -310,6 +365,8 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_named named, 
 
     if (f->n == 0 && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
         return; /* what it waits for is named, and is no work of its own */
+    if (f->n == 0 && !d->breakdown.has_device && is_unknown(d, hu_digest_step_time(d), HU_ROLE_OTHER))
+        return; /* that nobody can tell is said */
     if (!best && f->n && f->at[0].rule == HU_RULE_CAPTURE)
         snprintf(
             v->text + n, room,
@@ -362,7 +419,7 @@ static void doubt_price(const hu_findings *f, hu_verdict *v)
 /* Nothing here is known to be work of a GPU, an operator or a call. */
 static void say_others(const hu_digest *d, hu_verdict *out)
 {
-    if (d->health.others[0])
+    if (hu_health_is_unknown(&d->health) && d->health.others[0])
         snprintf(
             out->text, sizeof out->text,
             "Nobody can tell what takes the time: the trace has %s events, and none is known as GPU work, an operator, a "

@@ -66,6 +66,14 @@ static inline hu_str hu_ask_name(const hu_ask *ask, uint32_t slice)
     return hu_trace_text(ask->trace, ask->s.name[slice]);
 }
 
+/* Is it the mark of a step and nothing else?  What recurs may also be the data loader, which is work of its own. */
+static inline bool hu_ask_is_mark(const hu_ask *ask, uint32_t slice)
+{
+    return ask->s.kind[slice] == HU_KIND_USER &&
+           !(ask->names[ask->s.name[slice]] & (HU_NAME_DATA_LOADER | HU_NAME_COMM | HU_NAME_GC)) &&
+           hu_steps_is_mark(ask->steps, hu_ask_name(ask, slice));
+}
+
 /* The first slice of a track, by its place in the track's order, that begins at or after a time; t->count: none does. */
 uint32_t hu_ask_first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns);
 

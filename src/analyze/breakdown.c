@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "analyze/mpi_calls.h"
+#include "analyze/unknown.h"
 
 /* Windows in order that do not overlap, and what is known of each. */
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
     past         *past;  /* by track */
     hu_intervals  role[HU_ROLE_COUNT];
     hu_intervals  waits;     /* Python frames that wait, of all threads */
+    hu_intervals  unknown;   /* events of unknown kinds; of the whole capture */
     int64_t      *had, *has; /* room for a number for each window */
 } work;
 
@@ -51,6 +53,8 @@ static hu_role role_of(const hu_ask *ask, uint32_t i)
     /* a call of the system belongs to what it is made in: analyze/host_time.h tells what it waits for */
     if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST & ~HU_BIT(OS_CALL)) || (flags & HU_NAME_STEP))
         return HU_ROLE_COUNT;
+    if (hu_ask_is_mark(ask, i))
+        return HU_ROLE_COUNT; /* the step is no part of itself */
     if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL))
         return HU_ROLE_RUNTIME;
     if (flags & HU_NAME_DATA_LOADER)
@@ -221,6 +225,7 @@ static bool share_piece(work *w)
 {
     const hu_ask      *ask = w->ask;
     const hu_intervals comm = part_of(w, &ask->comm), copies = part_of(w, &ask->copies);
+    const hu_intervals unknown = part_of(w, &w->unknown);
     const hu_intervals device[] = {[HU_ROLE_KERNEL] = part_of(w, &ask->compute),
                                    [HU_ROLE_MEMCPY] = part_of(w, &ask->memcpy),
                                    [HU_ROLE_MEMSET] = part_of(w, &ask->memset)};
@@ -257,6 +262,8 @@ static bool share_piece(work *w)
     if (!take_share(w, &free_time, &w->waits, offsetof(hu_step_time, wait_ns)))
         return false;
     hu_intervals_drop(w->scratch, &w->waits);
+    if (!take_share(w, &free_time, &unknown, offsetof(hu_step_time, unknown_ns)))
+        return false;
     hu_intervals_drop(w->scratch, &free_time);
     return true;
 }
@@ -359,7 +366,7 @@ static bool measure_rest(work *w, hu_breakdown *out)
     for (size_t i = 0; i < s->n; i++) {
         const int64_t end = s->start_ns[i] + s->dur_ns[i];
 
-        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE))
+        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE) && !hu_unknown_is(w->ask->trace, (uint32_t)i))
             continue;
         capture.start_ns = s->start_ns[i] < capture.start_ns ? s->start_ns[i] : capture.start_ns;
         capture.end_ns = end > capture.end_ns ? end : capture.end_ns;
@@ -387,7 +394,7 @@ int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err)
 {
     work w = {.ask = ask, .scratch = ask->scratch};
 
-    if (!prepare(ask->steps, ask, &w) || !share_out(&w))
+    if (!prepare(ask->steps, ask, &w) || !hu_unknown_unite(ask->trace, w.scratch, &w.unknown) || !share_out(&w))
         return hu_fail_memory(err);
     for (size_t k = 0; k < SETS; k++)
         fill_rests(&w.set[k]);

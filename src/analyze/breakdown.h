@@ -34,6 +34,7 @@ typedef struct {
     double exposed_copy_ns; /* (memcpy ∪ memset) ∖ compute ∖ comm */
     double idle_ns;
     double wait_ns;                /* of the other role: a Python frame waits on some thread, and no thread does anything */
+    double unknown_ns;             /* of the other role and not of wait_ns: nothing but events of unknown kinds */
     double role_ns[HU_ROLE_COUNT]; /* sum = step */
 } hu_step_time;
 

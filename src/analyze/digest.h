@@ -128,6 +128,12 @@ static inline int64_t hu_digest_step_count(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? 0 : (int64_t)d->steps.n_counted;
 }
 
+/* May there be work of a GPU that nobody here can read?  Events are of unknown kinds, or nobody knows who wrote them. */
+static inline bool hu_digest_may_hide_gpu(const hu_digest *d)
+{
+    return d->gpu_time.n_slices == 0 && (d->health.others[0] || !d->info.tool.n);
+}
+
 /* What one of several ranks is called: its number, or where that is not known its place. */
 static inline int64_t hu_digest_rank_of(hu_digest *const *digests, size_t i)
 {

@@ -55,7 +55,7 @@ HU_WIRE_TABLE(hu_interval, INTERVAL);
     F(T, U32, name) F(T, I64, number) F(T, I64, start_ns) F(T, I64, end_ns) F(T, I64, host_start_ns) \
     F(T, I64, host_end_ns) F(T, I64, n_device) F(T, PART, marks, hu_interval) F(T, PART, ends, hu_interval) \
     F(T, PART, period, hu_interval) F(T, PART, work, hu_interval) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete) \
-    F(T, BOOL, is_first) F(T, U8, phase, HU_ENGINE_PHASES)
+    F(T, BOOL, is_open) F(T, BOOL, is_first) F(T, U8, phase, HU_ENGINE_PHASES)
 HU_WIRE_TABLE(hu_step, STEP);
 
 #define STEADY(F, T) \
@@ -71,7 +71,7 @@ HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \
     F(T, F64, step_ns) F(T, F64, compute_ns) F(T, F64, comm_ns) F(T, F64, exposed_comm_ns) \
-    F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64, wait_ns) F(T, F64S, role_ns)
+    F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64, wait_ns) F(T, F64, unknown_ns) F(T, F64S, role_ns)
 HU_WIRE_TABLE(hu_step_time, STEP_TIME);
 
 #define BREAKDOWN(F, T) \

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "analyze/names.h"
+#include "analyze/unknown.h"
 #include "base/units.h"
 
 static bool is_on(const hu_health *h, hu_kind kind)
@@ -59,7 +60,7 @@ typedef struct {
     int64_t ns, count;
 } sum;
 
-static bool are_others(const hu_health *h)
+bool hu_health_is_unknown(const hu_health *h)
 {
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
         if (h->kinds[k] && k != HU_KIND_OTHER && k != HU_KIND_SPAN)
@@ -67,7 +68,8 @@ static bool are_others(const hu_health *h)
     return h->kinds[HU_KIND_OTHER] > 0;
 }
 
-/* "a (1.5 s in 12), b (20 ms in 3)": the names of most time, then of most events.  Without memory nothing is said. */
+/* "a (1.5 s in 12), b (20 ms in 3)": of events of unknown kinds, the names of most time, then of most events.  Without
+   memory nothing is said. */
 static void name_others(const hu_trace *trace, hu_health *h)
 {
     const hu_slices s = hu_trace_slices(trace);
@@ -76,7 +78,9 @@ static void name_others(const hu_trace *trace, hu_health *h)
     sum            *sums = arena ? hu_arena_calloc(arena, n_names + 1u, sizeof *sums) : NULL;
     size_t          used = 0;
 
-    for (size_t i = 0; sums && i < s.n; i++) {
+    for (uint32_t i = 0; sums && i < s.n; i++) {
+        if (!hu_unknown_is(trace, i))
+            continue;
         sums[s.name[i]].ns += s.dur_ns[i];
         sums[s.name[i]].count++;
     }
@@ -108,7 +112,8 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
                          .by_rocm = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("rocprof")),
                          .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems")),
                          .by_holdup = hu_str_equal(hu_trace_get_info(trace)->tool, HU_STR("holdup run")),
-                         .by_xla = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("XLA profiler"))};
+                         .by_xla = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("XLA profiler")) ||
+                                   hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("TensorFlow"))};
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
     int64_t         pids[MOST_PROCESSES];
@@ -134,7 +139,7 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
         }
     }
     h.missing = find_missing(trace, steps, &h);
-    if (are_others(&h))
+    if (h.kinds[HU_KIND_OTHER])
         name_others(trace, &h);
     *out = h;
 }

@@ -56,7 +56,7 @@ typedef struct {
     int64_t    graph_kernels;     /* kernels that came from one launch together with others */
     int64_t    gpu_processes;     /* that launched device work, at most 9 */
     unsigned   missing;           /* bits 1 << hu_missing */
-    char       others[384]; /* of a trace with none but events of unknown kinds: where most of their time is, by name */
+    char       others[384]; /* of events of unknown kinds (unknown.h): where most of their time is, by name; "" without */
     bool       by_nsight;   /* Nsight Systems made the capture */
     bool       by_rocm;     /* a profiler of ROCm did */
     bool       by_holdup;   /* `holdup run` did */
@@ -64,6 +64,9 @@ typedef struct {
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);
+
+/* Does the trace have events of unknown kinds and nothing else that takes time? */
+bool hu_health_is_unknown(const hu_health *h);
 
 /* Adds what was counted in another rank; of truncations and hints both stay. */
 void hu_health_merge(hu_health *into, const hu_health *from);

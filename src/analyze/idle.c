@@ -25,6 +25,7 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
+#include "analyze/xla_threads.h"
 #include "base/sort.h"
 
 static const double LOW_UTILISATION = 0.5;
@@ -125,6 +126,7 @@ typedef struct {
     size_t        n, cap;
     bool          has_lead; /* the first of them is the wait for the first work */
     uint32_t     *by_track; /* gap numbers by launching track, then time */
+    hu_intervals  others;   /* XLA's other threads work, while one is walked */
     int64_t       by_cause[HU_IDLE_CAUSE_COUNT];
     detail        details[HU_IDLE_GAPS];
     size_t        n_details;
@@ -281,6 +283,25 @@ static void close_gap(work *w, const gap *g, by_name *names)
     names->n = 0;
 }
 
+/* Is nothing told by it: no slice, or the mark of a step? */
+static bool is_nothing(const hu_ask *ask, uint32_t slice)
+{
+    return slice == HU_NONE || hu_ask_is_mark(ask, slice);
+}
+
+/* Time of the launching thread in a gap. */
+static void add_host(work *w, const gap *g, uint32_t slice, int64_t start, int64_t end)
+{
+    const int64_t waits = is_nothing(w->ask, slice) ? hu_xla_threads_in(&w->others, start, end) : 0;
+
+    if (!is_nothing(w->ask, slice)) {
+        add_cause(w, g, cause_of(w->ask, slice), end - start);
+        return;
+    }
+    add_cause(w, g, HU_IDLE_WAIT, waits);
+    add_cause(w, g, HU_IDLE_UNRECORDED, end - start - waits);
+}
+
 /* One piece [from, to) of the thread's time in which `slice` was innermost, or none was. */
 static void add_piece(work *w, const uint32_t *gaps, size_t n, size_t *at, by_name *names, uint32_t slice, int64_t from,
                       int64_t to)
@@ -293,7 +314,7 @@ static void add_piece(work *w, const uint32_t *gaps, size_t n, size_t *at, by_na
         const int64_t start = g->start_ns > from ? g->start_ns : from, end = late_ns < to ? late_ns : to;
 
         if (end > start) {
-            add_cause(w, g, slice == HU_NONE ? HU_IDLE_UNRECORDED : cause_of(w->ask, slice), end - start);
+            add_host(w, g, slice, start, end);
             if (slice != HU_NONE && g->detail != HU_NONE)
                 add_name(names, w->ask->s.name[slice], end - start);
         }
@@ -360,8 +381,12 @@ static int ask_threads(work *w, hu_error *err)
     for (size_t t = 0; t < ask->n_tracks; t++) {
         const uint32_t from = t ? start[t - 1] : 0; /* start[] has moved on to the end of each */
 
-        if (start[t] > from)
-            walk_thread(w, &ask->tracks[t], w->by_track + from, start[t] - from);
+        if (start[t] <= from)
+            continue;
+        if (!hu_xla_threads_find(ask->trace, (uint32_t)t, ask->scratch, &w->others))
+            return hu_fail_memory(err);
+        walk_thread(w, &ask->tracks[t], w->by_track + from, start[t] - from);
+        hu_intervals_drop(ask->scratch, &w->others);
     }
     return 0;
 }

@@ -135,6 +135,12 @@ bool hu_names_is_iteration(hu_str name, hu_str *stem, int64_t *number)
     return false;
 }
 
+bool hu_names_is_profiler(hu_str name)
+{
+    return hu_str_has(name, HU_STR("profiler.py(")) &&
+           (hu_str_ends(name, HU_STR(": start_trace")) || hu_str_ends(name, HU_STR(": stop_trace")));
+}
+
 /* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
 static bool is_graph_node(hu_str name)
 {

@@ -32,6 +32,9 @@ bool hu_names_is_host_memory(hu_str name);
 /* Does a Python frame or a range of this name write files: a checkpoint, an fsync, a print or a log? */
 bool hu_names_writes_files(hu_str name);
 
+/* Is it a Python frame in which a profiler begins or ends its trace: "profiler.py(213): stop_trace"? */
+bool hu_names_is_profiler(hu_str name);
+
 typedef struct {
     bool in_process, has_workers; /* both: the job has two loaders, or neither: it has none of PyTorch's */
 } hu_loader_kinds;

@@ -18,7 +18,8 @@
  * longer than the others is a warm-up, unless a later one takes as much, or it writes a file or collects garbage meanwhile:
  * that has no more to do with the start than with any other step.  A last step with clearly less GPU work than the one
  * before was cut by the end of the capture.  Both stay in the list, outside of the means, and so do steps of which a
- * cut file does not hold the device's side (cut.c).
+ * cut file does not hold the device's side (cut.c), and a last one whose mark is a range that leaves out a part of the step:
+ * the others reach to the next mark, and it has none.
  */
 #include "analyze/steps.h"
 
@@ -31,13 +32,14 @@
 #include "analyze/period.h"
 #include "analyze/select.h"
 #include "analyze/steady.h"
+#include "analyze/unknown.h"
 #include "base/map.h"
 
 enum { FEWEST_REPEATS = 3, ROUNDING_NS = 1000 }; /* abutting marks may overlap by what a clock of whole us hides */
 
 static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
 static const double OWN_PART = 0.5;       /* of what the first step takes more: then it is no start */
-static const double LEAST_BETWEEN = 0.02; /* of the time, between an engine's passes */
+static const double LEAST_BETWEEN = 0.02; /* of the time, between an engine's passes; of a step, behind its mark */
 static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
 static const double LEAST_COVERAGE = 0.5; /* of its thread's busy time, for an annotation to be the step */
 
@@ -92,9 +94,10 @@ typedef struct {
     uint32_t name, track; /* of the first */
     uint32_t count;
     int64_t  covered_ns, start_ns, last_end_ns, number;
-    hu_str   stem;     /* of a mark of iterations */
-    bool     overlaps; /* two at once: not a sequence of steps */
-    bool     is_numbered;
+    hu_str   stem;        /* of a mark of iterations */
+    bool     overlaps;    /* two at once: not a sequence of steps */
+    bool     is_numbered; /* each number is larger than the one before, */
+    bool     is_counted;  /* by one */
 } candidate;
 
 static uint64_t series_key(uint32_t track, uint32_t name, hu_str stem)
@@ -112,9 +115,15 @@ static bool is_of_series(const hu_trace *trace, const candidate *c, uint32_t nam
     return hu_names_is_iteration(hu_trace_text(trace, name), &stem, number) && hu_str_equal(stem, c->stem);
 }
 
-/* Of the capture, or of its own extent where it says that it marks iterations. */
+/*
+ * Of the capture, or of its own extent where it says that it marks iterations.  Who counts them may mark as little as he
+ * likes: with asynchronous dispatch (JAX) the host is done with a step long before the device, and a step lasts from mark to
+ * mark.
+ */
 static bool covers_enough(const candidate *c, int64_t capture_ns)
 {
+    if (c->is_numbered && c->is_counted)
+        return true;
     const int64_t whole_ns = c->stem.n ? c->last_end_ns - c->start_ns : capture_ns;
 
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
@@ -150,6 +159,7 @@ static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_a
                                      .start_ns = s.start_ns[i],
                                      .number = -1,
                                      .is_numbered = true,
+                                     .is_counted = true,
                                      .last_end_ns = INT64_MIN + ROUNDING_NS};
 
             if (!hu_vec_push(scratch, &list, fresh))
@@ -159,6 +169,7 @@ static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_a
         c = &list.at[*place];
         c->overlaps |= s.start_ns[i] < c->last_end_ns - ROUNDING_NS;
         c->is_numbered &= number > c->number;
+        c->is_counted &= c->count == 0 || number == c->number + 1;
         c->number = number;
         c->count++;
         c->covered_ns += s.dur_ns[i];
@@ -167,6 +178,19 @@ static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_a
     *out = list.at;
     *n = list.n;
     return 0;
+}
+
+/* Events of unknown kinds are time of the capture too, but of a trace that has nothing else no window is known. */
+static void reach_unknown(const hu_trace *trace, int64_t *start_ns, int64_t *end_ns)
+{
+    const hu_slices s = hu_trace_slices(trace);
+
+    for (uint32_t i = 0; i < s.n; i++) {
+        if (!hu_unknown_is(trace, i))
+            continue;
+        *start_ns = s.start_ns[i] < *start_ns ? s.start_ns[i] : *start_ns;
+        *end_ns = s.start_ns[i] + s.dur_ns[i] > *end_ns ? s.start_ns[i] + s.dur_ns[i] : *end_ns;
+    }
 }
 
 /* The capture as host threads and devices saw it, and their lives where these were recorded. */
@@ -190,12 +214,34 @@ static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *en
         *start_ns = tracks[t].born_ns < *start_ns ? tracks[t].born_ns : *start_ns;
         *end_ns = tracks[t].died_ns > *end_ns ? tracks[t].died_ns : *end_ns;
     }
-    return *end_ns > *start_ns;
+    if (*end_ns <= *start_ns)
+        return false;
+    reach_unknown(trace, start_ns, end_ns);
+    return true;
 }
 
-/* The annotation that covers most, if it recurs and covers enough; its steps reach from start to start. */
+/* What usually lies between the end of one mark and the next: ends_ns[i] is that of the i-th step's own range. */
+static bool find_between(const step_list *list, const int64_t *ends_ns, hu_arena *scratch, int64_t *between_ns)
+{
+    int64_t *gaps = list->n < 2 ? NULL : hu_arena_alloc(scratch, list->n * sizeof *gaps);
+
+    *between_ns = 0;
+    if (list->n < 2)
+        return true;
+    if (!gaps)
+        return false;
+    for (size_t i = 0; i + 1 < list->n; i++)
+        gaps[i] = list->at[i + 1].start_ns - ends_ns[i];
+    *between_ns = (int64_t)hu_stats_of(gaps, list->n - 1).median;
+    return true;
+}
+
+/*
+ * The annotation that covers most, if it recurs and covers enough; its steps reach from start to start.  The last one has
+ * its own range; *between_ns: what is missing of it, as far as the others tell.
+ */
 static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, hu_arena *scratch,
-                                step_list *out, hu_str *what, hu_error *err)
+                                step_list *out, hu_str *what, int64_t *between_ns, hu_error *err)
 {
     const hu_slices  s = hu_trace_slices(trace);
     const uint32_t  *order = hu_trace_order(trace);
@@ -203,7 +249,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
     const hu_track  *tracks = hu_trace_tracks(trace, &n_tracks);
     candidate       *list = NULL;
     const candidate *best = NULL;
-    int64_t          start_ns, end_ns;
+    int64_t          start_ns, end_ns, *ends_ns;
     int              rc = collect_annotations(trace, names, scratch, &list, &n, err);
 
     if (rc < 0 || !capture_window(trace, &start_ns, &end_ns))
@@ -219,6 +265,9 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
     if (!best)
         return 0;
     *what = best->stem.n ? best->stem : hu_trace_text(trace, best->name);
+    ends_ns = hu_arena_alloc(scratch, (tracks[best->track].count + 1) * sizeof *ends_ns);
+    if (!ends_ns)
+        return hu_fail_memory(err);
     for (uint32_t k = 0; k < tracks[best->track].count; k++) {
         const uint32_t i = order[tracks[best->track].first + k];
         int64_t        number = -1;
@@ -227,6 +276,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
             continue;
         if (out->n)
             out->at[out->n - 1].end_ns = s.start_ns[i];
+        ends_ns[out->n] = s.start_ns[i] + s.dur_ns[i];
         if (!add_step(arena, out,
                       &(hu_step){.name = s.name[i],
                                  .number = best->is_numbered ? number : (int64_t)out->n,
@@ -234,7 +284,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
                                  .end_ns = s.start_ns[i] + s.dur_ns[i]}))
             return hu_fail_memory(err);
     }
-    return 0;
+    return find_between(out, ends_ns, scratch, between_ns) ? 0 : hu_fail_memory(err);
 }
 
 static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, step_list *out, hu_str *what,
@@ -410,6 +460,21 @@ static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, h
     return rc;
 }
 
+/*
+ * The last step by marks ends with its own range; what the others have behind theirs is missing.  That is nothing where the
+ * GPU works on what was launched in it for as long.
+ */
+static void leave_last(step_list *list, int64_t between_ns)
+{
+    hu_step *last = &list->at[list->n - 1];
+
+    if ((double)between_ns <= LEAST_BETWEEN * (double)(last->host_end_ns - last->host_start_ns + between_ns) ||
+        (last->n_device && last->work.end_ns >= last->host_end_ns + between_ns))
+        return;
+    last->is_open = !last->is_incomplete;
+    last->is_incomplete = true;
+}
+
 static int keep_range(step_list *list, const hu_step_range *range, hu_error *err)
 {
     size_t kept = 0;
@@ -518,7 +583,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
     hu_steps  steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
     step_list list = {0};
     bool      is_device = false;
-    int64_t   before_ns = INT64_MIN;
+    int64_t   before_ns = INT64_MIN, between_ns = 0;
     int       rc;
 
     rc = find_profiler_steps(trace, names, arena, &list, err);
@@ -526,7 +591,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = take_engine(trace, arena, &list, &steps, err);
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_ANNOTATION;
-        rc = find_annotated_steps(trace, names, arena, scratch, &list, &steps.what, err);
+        rc = find_annotated_steps(trace, names, arena, scratch, &list, &steps.what, &between_ns, err);
     }
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_STRUCTURE;
@@ -545,6 +610,8 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps.is_backlog, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
         rc = judge(trace, names, &list, scratch, err);
+    if (rc == 0 && between_ns > 0)
+        leave_last(&list, between_ns);
     if (rc == 0 && list.n)
         rc = hu_cut_judge(trace, names, list.at, list.n, scratch, &is_device, err);
     if (rc == 0 && steps.source == HU_STEPS_NONE && !is_device && list.n)
@@ -580,6 +647,12 @@ bool hu_steps_has_name(const hu_steps *steps, hu_str name)
 
     return steps && steps->source == HU_STEPS_ANNOTATION && steps->what.n && hu_names_is_iteration(name, &stem, &number) &&
            number >= 0 && hu_str_equal(stem, steps->what);
+}
+
+bool hu_steps_is_mark(const hu_steps *steps, hu_str name)
+{
+    return hu_steps_has_name(steps, name) ||
+           (steps && steps->source == HU_STEPS_ANNOTATION && steps->what.n && hu_str_equal(name, steps->what));
 }
 
 const char *hu_step_source_name(hu_step_source source)

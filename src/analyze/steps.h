@@ -32,6 +32,7 @@ typedef struct {
     uint8_t phase; /* hu_engine_phase */
 
     bool is_warm_up, is_incomplete; /* left out of the means, and said so */
+    bool is_open;                   /* incomplete, because its mark ends before it, and no next one follows */
     bool is_first;                  /* the step before it is not in the trace */
 } hu_step;
 
@@ -79,6 +80,9 @@ static inline bool hu_step_counts(const hu_step *s)
 {
     return !s->is_warm_up && !s->is_incomplete;
 }
+
+/* Is a range of this name what marks the steps: one of the numbered ones, "step 10", or the one that recurs? */
+bool hu_steps_is_mark(const hu_steps *steps, hu_str name);
 
 /* With is_cut: "any step", "any step but the warm-up" or "the selected steps", whose GPU operations may be missing. */
 const char *hu_steps_cut_words(const hu_steps *steps);

@@ -155,16 +155,43 @@ size_t hu_units_clip_file(hu_out *out, hu_str s, size_t width)
     return hu_units_clip(out, (hu_str){s.p, (size_t)(mark - s.p)}, width - tail.n) + hu_units_clip(out, tail, tail.n);
 }
 
+/* Does a unit begin the text, which belongs to the number before it?  What follows may be punctuation. */
+static bool is_unit(hu_str s)
+{
+    static const char *const units[] = {"%",   "ns",  "µs",  "ms",   "s",    "B",       "kB", "MB", "GB", "TB",  "PB",
+                                        "KiB", "MiB", "GiB", "GB/s", "MB/s", "TFLOP/s", "W",  "J",  "kJ", "kWh", "MHz"};
+
+    for (size_t i = 0; i < HU_COUNT(units); i++) {
+        const size_t n = strlen(units[i]);
+
+        if (hu_str_starts_with(s, units[i]) && (s.n == n || strchr(" .,;:)\"", s.p[n])))
+            return true;
+    }
+    return false;
+}
+
+/* To the next blank; a number goes with its unit. */
+static size_t word_length(hu_str s)
+{
+    const char  *blank = memchr(s.p, ' ', s.n), *next;
+    const size_t n = blank ? (size_t)(blank - s.p) : s.n;
+    const hu_str rest = {s.p + n + 1, blank ? s.n - n - 1 : 0};
+
+    if (n == 0 || s.p[n - 1] < '0' || s.p[n - 1] > '9' || !is_unit(rest))
+        return n;
+    next = memchr(rest.p, ' ', rest.n);
+    return next ? (size_t)(next - s.p) : s.n;
+}
+
 /* No word is longer than `most`. */
 static void wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width, size_t most)
 {
     bool is_first = true;
 
     while (s.n) {
-        const char  *blank = memchr(s.p, ' ', s.n);
-        const hu_str word = {s.p, blank ? (size_t)(blank - s.p) : s.n};
+        const hu_str word = {s.p, word_length(s)};
 
-        s = blank ? (hu_str){blank + 1, s.n - word.n - 1} : (hu_str){s.p + s.n, 0};
+        s = word.n < s.n ? (hu_str){s.p + word.n + 1, s.n - word.n - 1} : (hu_str){s.p + s.n, 0};
         if (word.n == 0)
             continue;
         if (!is_first && column + 1 + hu_units_width(word) > width) {

@@ -234,14 +234,28 @@ static bool is_missing_wrong(const judged *x)
     return x->job->unread.n && !x->o->allow_missing;
 }
 
-/* Missing data first: what it would have said of the limits, nobody knows. */
+/* Missing data first: what it would have said of the limits, nobody knows.  A limit of the user's that cannot be told is no
+   better, but a breach is one whatever else is not known. */
 static int status_of(const judged *x)
 {
     const int partial = hu_strict_status(x->o->shared.strict, &x->job->unread, &x->job->partial, HU_EXIT_OK);
 
     if (partial)
         return partial;
-    return is_missing_wrong(x) ? HU_EXIT_UNREADABLE : x->limits.failed ? HU_EXIT_BREACHED : HU_EXIT_OK;
+    return is_missing_wrong(x)                              ? HU_EXIT_UNREADABLE
+           : x->limits.failed                               ? HU_EXIT_BREACHED
+           : x->o->shared.strict && x->limits.unknown_named ? HU_EXIT_PARTIAL
+                                                            : HU_EXIT_OK;
+}
+
+/* What passes because nobody can say that it fails is said aloud. */
+static void say_unknown(const judged *x)
+{
+    const hu_checklist_result *r = &x->limits;
+
+    if (r->unknown_named && !x->o->shared.quiet)
+        hu_command_say("%zu of the limits that you named cannot be told from this trace%s", r->unknown_named,
+                       x->o->shared.strict ? "" : "; --strict exits with 4 then");
 }
 
 static void write_missing(const judged *x, hu_out *out)
@@ -381,7 +395,13 @@ static void write_junit(const judged *x, hu_out *out)
             hu_markup_text(out, hu_str_of(c->evidence));
             hu_out_text(out, "</failure>");
         } else if (c->state == HU_LIMIT_UNKNOWN) {
-            hu_out_text(out, "<skipped/>");
+            hu_out_text(out, "<skipped");
+            if (c->evidence[0]) {
+                hu_out_text(out, " message=\"");
+                hu_markup_text(out, hu_str_of(c->evidence));
+                hu_out_text(out, "\"");
+            }
+            hu_out_text(out, "/>");
         }
         hu_out_text(out, "</testcase>\n");
     }
@@ -446,6 +466,7 @@ static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
     hu_checklist_measure(&list, job.digests, job.findings, job.n, &x.limits);
     x.findings = hu_job_shown(&job)->findings;
     rc = write_result(o, &x, &err);
+    say_unknown(&x);
     status = status_of(&x);
     hu_job_free(&job);
     return rc < 0 ? hu_command_fail(&err) : status;
@@ -475,7 +496,8 @@ const hu_command hu_command_check = {
     .about = "Compares a run with limits: how busy the GPU is, how much of a step goes to data\n"
              "loading, communication and copies, how much memory is left.  Of several ranks the\n"
              "worst counts.  Prints pass, fail, advice (fails only if you name the limit) or\n"
-             "unknown for each limit, and how far the replay can be trusted.",
+             "unknown for each limit, and how far the replay can be trusted.  Unknown is what the\n"
+             "trace cannot tell; with --strict, exits with 4 if that is a limit that you named.",
     .examples = "  holdup check --list-limits\n"
                 "  holdup check trace.json.gz\n"
                 "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"

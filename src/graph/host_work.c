@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/xla_threads.h"
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -52,6 +53,7 @@ typedef struct {
     bool            *launches;
     uint8_t         *is_mark;
     hu_map           row_of_name;
+    hu_intervals     others; /* when XLA's threads work; empty for other profilers */
     HU_VEC(hu_block) rows;
     hu_host_work *out;
 } work;
@@ -224,12 +226,27 @@ static bool is_anothers_time(const work *w, const hu_node *n)
     return last - first > n->seen_ns / 2;
 }
 
+/* The profiler's own work: its calls that begin and end a trace are in it, but in no run of the program without it. */
+static bool is_profilers(const hu_ask *ask, uint32_t slice)
+{
+    for (uint32_t at = slice; at != HU_NONE; at = ask->s.parent[at])
+        if (ask->s.kind[at] == HU_KIND_PYTHON && hu_names_is_profiler(hu_ask_name(ask, at)))
+            return true;
+    return false;
+}
+
+/* Is it what marks the steps?  As a name for a piece of one it would say no more than that there is a step. */
+static bool is_step(const hu_ask *ask, uint32_t slice)
+{
+    return ask->names[ask->s.name[slice]] & HU_NAME_STEP || hu_ask_is_mark(ask, slice);
+}
+
 static bool covers(const hu_ask *ask, uint32_t slice, int64_t start_ns, int64_t end_ns)
 {
     const int64_t from = ask->s.start_ns[slice] > start_ns ? ask->s.start_ns[slice] : start_ns;
     const int64_t to = hu_ask_end(ask, slice) < end_ns ? hu_ask_end(ask, slice) : end_ns;
 
-    return hu_kind_in(ask->s.kind[slice], HU_KINDS_HOST) && !(ask->names[ask->s.name[slice]] & HU_NAME_STEP) &&
+    return hu_kind_in(ask->s.kind[slice], HU_KINDS_HOST) && !is_step(ask, slice) &&
            (double)(to - from) >= COVERS * (double)(end_ns - start_ns);
 }
 
@@ -286,6 +303,16 @@ static hu_block_kind kind_of(const hu_ask *ask, uint32_t cover, int64_t length_n
     default:
         return HU_BLOCK_CALL;
     }
+}
+
+/* A hole of the main thread's while XLA's threads work, or a look at a value that they compute: it waits for them. */
+static bool is_wait_for_xla(const work *w, const hu_node *n)
+{
+    const uint32_t cover = cover_of(w, n);
+
+    return hu_xla_threads_are_awaited(&w->others, n->start_ns, n->start_ns + n->seen_ns) &&
+           (kind_of(w->g->ask, cover, n->seen_ns) == HU_BLOCK_UNRECORDED ||
+            (cover != HU_NONE && hu_xla_threads_is_look(hu_ask_name(w->g->ask, cover))));
 }
 
 static bool add_block(work *w, uint32_t node)
@@ -420,6 +447,10 @@ static bool walk_lane(work *w, uint32_t lane)
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
                 continue;
+            if (lane == g->main_lane && is_wait_for_xla(w, n))
+                continue;
+            if (is_profilers(g->ask, n->slice) || is_profilers(g->ask, cover_of(w, n)))
+                continue;
             if (!add_block(w, i))
                 return false;
             out->is_use[i] = has_read && n->class != HU_CLASS_OPERATOR && is_part(w, n);
@@ -513,7 +544,8 @@ bool hu_host_work_find(const hu_graph *g, hu_arena *arena, hu_arena *scratch, hu
     work w = {.g = g, .arena = arena, .scratch = scratch, .out = out};
 
     *out = (hu_host_work){0};
-    if (!prepare(&w) || !find_blocked(&w) || !measure_limit(&w))
+    if (!prepare(&w) || !find_blocked(&w) || !measure_limit(&w) ||
+        !hu_xla_threads_find(g->ask->trace, hu_graph_main_track(g), scratch, &w.others))
         return false;
     for (uint32_t lane = 0; lane < g->n_lanes; lane++)
         if (is_asked(&w, lane) && !walk_lane(&w, lane))

@@ -7,6 +7,7 @@
  * device: there the program works on what it waited for.  An operator is never a pause: on a processor it is the work; nor
  * is a Python function that the trace names.
  */
+#include "analyze/xla_threads.h"
 #include "base/sort.h"
 #include "graph/build.h"
 
@@ -34,6 +35,7 @@ static uint64_t place_of(const hu_building *b, uint32_t node, uint32_t next)
 int hu_build_stalls(hu_building *b, hu_error *err)
 {
     const size_t   steps = b->g->n_marks - 1;
+    hu_intervals   others; /* what XLA's threads do is no pause of the one that waits for them */
     int64_t       *samples;
     uint32_t      *next, last = HU_NONE;
     hu_map         count;
@@ -45,7 +47,8 @@ int hu_build_stalls(hu_building *b, hu_error *err)
         return 0; /* too few to tell what comes back from what does not */
     samples = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *samples);
     next = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *next);
-    if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64))
+    if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64) ||
+        !hu_xla_threads_find(b->ask->trace, hu_graph_main_track(b->g), b->ask->scratch, &others))
         return hu_fail_memory(err);
     for (uint32_t i = (uint32_t)b->nodes.n; i-- > 0;) {
         if (b->nodes.at[i].lane != b->g->main_lane)
@@ -68,7 +71,8 @@ int hu_build_stalls(hu_building *b, hu_error *err)
                 continue;
             if (node->call != HU_CALL_NONE)
                 behind_wait = node->waits != HU_NONE;
-            if (!is_plain(b, node) || node->cost_ns < least || behind_wait)
+            if (!is_plain(b, node) || node->cost_ns < least || behind_wait ||
+                hu_xla_threads_are_awaited(&others, node->start_ns, node->start_ns + node->cost_ns))
                 continue;
             place = hu_map_put(&count, place_of(b, i, next[i]));
             if (!place)

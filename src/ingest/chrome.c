@@ -453,6 +453,8 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
     if (rc == 0) {
         chrome_finish_metadata(&d->r);
         hu_builder_settle_rows(b, &hu_producers_rows);
+        if (!hu_builder_info(b)->tool.n && hu_builder_has_process(b, HU_STR("/job:")))
+            hu_builder_info(b)->tool = HU_STR("TensorFlow timeline");
         if (!hu_builder_info(b)->tool.n &&
             (hu_builder_has_process(b, HU_STR("/host:CPU")) || hu_builder_has_process(b, HU_STR("/device:"))))
             hu_builder_info(b)->tool = HU_STR("XLA profiler");

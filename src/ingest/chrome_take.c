@@ -196,6 +196,14 @@ static int64_t trailing_number(hu_str s)
     return hu_parse_i64((hu_str){s.p + from, s.n - from}, &number) ? number : -1;
 }
 
+/* "Device 0", as nsys2json names a process. */
+static int64_t device_in_pid(const chrome_event *e)
+{
+    const hu_str pid = {e->at[CHROME_PID].p, e->at[CHROME_PID].n};
+
+    return hu_str_starts(pid, HU_STR("Device ")) ? trailing_number(pid) : -1;
+}
+
 static const char *skip_blanks(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
@@ -247,7 +255,14 @@ static void read_block(const chrome_event *e, uint16_t out[3])
         out[i] = (uint16_t)(wide[i] <= UINT16_MAX ? wide[i] : 0);
 }
 
-hu_kind chrome_take_kind(chrome_reader *r)
+static hu_str tid_text(const chrome_event *e)
+{
+    const chrome_value *v = &e->at[CHROME_TID];
+
+    return chrome_has(e, CHROME_TID) && v->type == CHROME_STRING ? (hu_str){v->p, v->n} : HU_STR("");
+}
+
+static hu_kind kineto_kind(chrome_reader *r)
 {
     const chrome_value *v = &r->event.at[CHROME_CAT];
     chrome_category    *c;
@@ -264,6 +279,14 @@ hu_kind chrome_take_kind(chrome_reader *r)
     c->kind = hu_producers_kind((hu_str){v->p, v->n});
     r->saw_kineto |= c->kind != HU_KIND_OTHER;
     return c->kind;
+}
+
+hu_kind chrome_take_kind(chrome_reader *r)
+{
+    const chrome_value *v = &r->event.at[CHROME_CAT];
+    const hu_kind       kind = kineto_kind(r);
+
+    return kind == HU_KIND_OTHER ? hu_producers_foreign_kind((hu_str){v->p, v->n}, tid_text(&r->event)) : kind;
 }
 
 /* Asked once for each name. */
@@ -581,7 +604,7 @@ static uint32_t track_of(chrome_reader *r, hu_kind kind)
         tid = row_of(r, CHROME_TID);
         return hu_builder_track(r->b, hu_kind_in(kind, HU_KINDS_HOST) ? HU_TRACK_HOST : HU_TRACK_NOTE, pid, tid);
     }
-    device = int_of(e, CHROME_DEVICE, int_of(e, CHROME_FROM_DEVICE, pid.is_text ? -1 : pid.value));
+    device = int_of(e, CHROME_DEVICE, int_of(e, CHROME_FROM_DEVICE, pid.is_text ? device_in_pid(e) : pid.value));
     stream = int_of(e, CHROME_STREAM, INT64_MIN);
     if (stream == INT64_MIN) {
         const chrome_value *v = &e->at[CHROME_TID];
@@ -847,12 +870,25 @@ static void take_name(chrome_reader *r)
         hu_builder_name_process(r->b, row_of(r, CHROME_PID), text_of(r, CHROME_ARG_NAME));
 }
 
+/* `{}`, with which some writers end a list, so that each event may have a comma behind it. */
+static bool is_filler(const chrome_event *e)
+{
+    for (int i = 0; i < CHROME_PLACES; i++)
+        if (chrome_has(e, i))
+            return false;
+    return true;
+}
+
 void chrome_take_event(chrome_reader *r)
 {
     hu_quality         *q = hu_builder_quality(r->b);
     const chrome_value *ph = &r->event.at[CHROME_PH];
     const char phase = chrome_has(&r->event, CHROME_PH) && ph->type == CHROME_STRING && ph->n == 1 ? ph->p[0] : '\0';
 
+    if (!phase && is_filler(&r->event)) {
+        q->events--;
+        return;
+    }
     if (r->event.duplicates)
         hu_quality_count(q, HU_REASON_DUPLICATE_KEY, 0);
     if (r->event.odd_words)

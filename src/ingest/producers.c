@@ -59,6 +59,17 @@ static const struct {
     {"Python", HU_KIND_PYTHON},
 };
 
+/* Of writers that are no profiler of PyTorch: timeline.py of TensorFlow, nsys2json of Nsight Systems' exports. */
+static const struct {
+    const char *name;
+    hu_kind     kind;
+} foreign_categories[] = {
+    {"Op", HU_KIND_CPU_OP}, /* of TensorFlow; of rows that are a device's, see hu_producers_rows */
+    {"cuda_api", HU_KIND_RUNTIME},
+    {"nvtx", HU_KIND_USER},
+    {"nvtx-kernel", HU_KIND_GPU_USER},
+};
+
 /* Lower case. */
 /* clang-format off */
 static const char *const comm_names[] = {
@@ -85,6 +96,16 @@ hu_kind hu_producers_kind(hu_str category)
     for (size_t i = 0; i < HU_COUNT(categories); i++)
         if (strlen(categories[i].name) == category.n && memcmp(categories[i].name, category.p, category.n) == 0)
             return categories[i].kind;
+    return HU_KIND_OTHER;
+}
+
+hu_kind hu_producers_foreign_kind(hu_str category, hu_str thread)
+{
+    if (hu_str_equal(category, HU_STR("cuda")) && hu_str_starts(thread, HU_STR("Stream ")))
+        return HU_KIND_KERNEL;
+    for (size_t i = 0; i < HU_COUNT(foreign_categories); i++)
+        if (hu_str_equal(category, hu_str_of(foreign_categories[i].name)))
+            return foreign_categories[i].kind;
     return HU_KIND_OTHER;
 }
 
@@ -165,7 +186,8 @@ bool hu_producers_is_comm(hu_str kernel)
 
 /*
  * Processes that are devices: "GPU2", "COPY" and "1 COPY" of rocprof; "Ascend Hardware", "HCCL" or "Communication" and
- * "Overlap Analysis" of Ascend's trace_view.json; "/device:GPU:0" of TensorFlow and JAX.
+ * "Overlap Analysis" of Ascend's trace_view.json; "/device:GPU:0" of TensorFlow and JAX; "CUDA functions" of PyTorch's first
+ * profiler, whose threads are devices.
  */
 static hu_str without_number(hu_str process)
 {
@@ -174,11 +196,37 @@ static hu_str without_number(hu_str process)
     return process;
 }
 
+/* "/device:GPU:0/stream:all Compute" of timeline.py: what stands behind the number of the GPU; "": it is none. */
+static hu_str timeline_row(hu_str process, int64_t *device)
+{
+    static const hu_str kind = {"/device:gpu:", 12};
+    int64_t             number = 0;
+
+    for (size_t at = 0; at + kind.n < process.n; at++) {
+        size_t end = at + kind.n;
+
+        if (!hu_str_starts_lower((hu_str){process.p + at, process.n - at}, kind))
+            continue;
+        for (; end < process.n && process.p[end] >= '0' && process.p[end] <= '9' && number < 100000; end++)
+            number = number * 10 + (process.p[end] - '0');
+        process = (hu_str){process.p + end, process.n - end};
+        if (!hu_str_starts(process, HU_STR("/stream:")) && !hu_str_starts(process, HU_STR("/memcpy")))
+            break;
+        *device = number;
+        return process;
+    }
+    return HU_STR("");
+}
+
 static bool is_device_row(hu_str process, int64_t *device)
 {
     static const char *const kinds[] = {"/device:GPU:", "/device:TPU:", "GPU", "NPU", "XPU", "HPU", "MLU", "DCU"};
-    static const char *const whole[] = {"COPY", "Ascend Hardware", "HCCL", "Communication", "Overlap Analysis"};
+    static const char *const whole[] = {"COPY",           "Ascend Hardware", "HCCL", "Communication", "Overlap Analysis",
+                                        "CUDA functions", "NPU functions"};
     const hu_str             name = without_number(process);
+
+    if (timeline_row(process, device).n)
+        return true;
 
     for (size_t i = 0; i < HU_COUNT(whole); i++)
         if (hu_str_equal(name, hu_str_of(whole[i])))
@@ -203,9 +251,15 @@ static hu_kind kind_of_row(hu_str process, hu_str thread, hu_str name)
 {
     static const char *const waits[] = {"notify", "event_wait", "event_record", "eventwait", "wait_value", "write_value"};
     const hu_str             owner = without_number(process);
+    int64_t                  device;
+    const hu_str             row = timeline_row(process, &device);
 
     if (hu_str_equal(owner, HU_STR("Overlap Analysis")))
         return HU_KIND_OTHER;
+    if (hu_str_starts(row, HU_STR("/memcpy")))
+        return HU_KIND_MEMCPY;
+    if (row.n && !hu_str_starts(row, HU_STR("/stream:all")))
+        return HU_KIND_OTHER; /* stream by stream, the work of "/stream:all" once more */
     if (hu_str_starts(owner, HU_STR("/device:TPU:"))) {
         const bool is_async = hu_str_equal(thread, HU_STR("Async XLA Ops"));
 
@@ -213,7 +267,7 @@ static hu_kind kind_of_row(hu_str process, hu_str thread, hu_str name)
                    ? hu_xla_op_kind(name, HU_STR(""), is_async)
                    : HU_KIND_OTHER;
     }
-    if (hu_str_starts(owner, HU_STR("/device:")) && !hu_str_has_lower(thread, HU_STR("stream")))
+    if (!row.n && hu_str_starts(owner, HU_STR("/device:")) && !hu_str_has_lower(thread, HU_STR("stream")))
         return HU_KIND_OTHER; /* the same kernels once more, by operation, module or step */
     for (size_t i = 0; i < HU_COUNT(waits); i++)
         if (hu_str_has_lower(name, hu_str_of(waits[i])))
@@ -227,4 +281,10 @@ static hu_kind kind_of_row(hu_str process, hu_str thread, hu_str name)
     return hu_str_equal(owner, HU_STR("COPY")) || hu_str_has_lower(name, HU_STR("memcpy")) ? HU_KIND_MEMCPY : HU_KIND_KERNEL;
 }
 
-const hu_row_reader hu_producers_rows = {is_device_row, kind_of_row};
+/* The other rows of PyTorch's first profiler: operators, if it gives no categories either. */
+static bool is_operator_row(hu_str process)
+{
+    return hu_str_equal(process, HU_STR("CPU functions"));
+}
+
+const hu_row_reader hu_producers_rows = {is_device_row, kind_of_row, is_operator_row};

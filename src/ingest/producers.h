@@ -9,6 +9,9 @@
 /* The kind behind a category ("cpu_op", "Kernel", …); HU_KIND_OTHER for one that is not known. */
 hu_kind hu_producers_kind(hu_str category);
 
+/* The same for other writers' categories; `thread` is the event's tid where that is a text. */
+hu_kind hu_producers_foreign_kind(hu_str category, hu_str thread);
+
 /* What a call of the system is for, by what the recorder says of it; a wait for child processes by the call's name. */
 hu_host_class hu_producers_host_class(hu_str class, hu_str call);
 

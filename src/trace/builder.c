@@ -502,7 +502,7 @@ static void apply_names(hu_builder *b)
 
 void hu_builder_settle_rows(hu_builder *b, const hu_row_reader *reader)
 {
-    if (b->process_names.n == 0 || hu_builder_failed(b))
+    if (hu_builder_failed(b))
         return;
     apply_names(b);
     hu_device_rows_settle(b->trace, reader);

@@ -14,6 +14,12 @@ static hu_str text_of(const hu_trace *t, uint32_t id)
     return id ? hu_trace_text(t, id) : HU_STR("");
 }
 
+/* The process's name; without one its id, which some writers make a name. */
+static hu_str process_of(const hu_trace *trace, const hu_track *t)
+{
+    return t->process || !t->pid_is_text ? text_of(trace, t->process) : text_of(trace, (uint32_t)t->pid);
+}
+
 void hu_device_rows_settle(hu_trace *trace, const hu_row_reader *reader)
 {
     bool found = false;
@@ -22,7 +28,10 @@ void hu_device_rows_settle(hu_trace *trace, const hu_row_reader *reader)
         hu_track *t = &trace->tracks.at[i];
         int64_t   device = -1;
 
-        if (t->type != HU_TRACK_HOST || !t->process || !reader->is_device(text_of(trace, t->process), &device))
+        if (t->type != HU_TRACK_HOST)
+            continue;
+        found |= reader->is_operators(process_of(trace, t));
+        if (!reader->is_device(process_of(trace, t), &device))
             continue;
         found = true;
         t->type = HU_TRACK_STREAM;
@@ -36,9 +45,11 @@ void hu_device_rows_settle(hu_trace *trace, const hu_row_reader *reader)
             trace->kind[i] = HU_KIND_RUNTIME; /* it launched something there */
             trace->detail[i] = HU_NONE;
         }
-        if (t->type != HU_TRACK_STREAM || trace->kind[i] != HU_KIND_USER)
+        if (t->type == HU_TRACK_HOST && trace->kind[i] == HU_KIND_USER && reader->is_operators(process_of(trace, t)))
+            trace->kind[i] = HU_KIND_CPU_OP;
+        if (t->type != HU_TRACK_STREAM || (trace->kind[i] != HU_KIND_USER && trace->kind[i] != HU_KIND_CPU_OP))
             continue;
-        trace->kind[i] = (uint8_t)reader->kind(text_of(trace, t->process), text_of(trace, t->name),
+        trace->kind[i] = (uint8_t)reader->kind(process_of(trace, t), text_of(trace, t->name),
                                                text_of(trace, trace->name[i]));
         trace->detail[i] = HU_NONE; /* that of a range */
     }

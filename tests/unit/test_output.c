@@ -241,6 +241,9 @@ static void sentences_go_on_in_the_next_line(void **state)
          "a\xef\xbf\xbd"
          "b");
     wrap("", 0, 0, 5, "");
+    wrap("takes 59 % of", 0, 0, 8, "takes\n59 % of"); /* a number goes with its unit */
+    wrap("takes 1.00 ms, 3", 0, 0, 10, "takes\n1.00 ms, 3");
+    wrap("takes 59 steps", 0, 0, 8, "takes 59\nsteps");
 }
 
 int main(void)

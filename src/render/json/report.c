@@ -401,6 +401,7 @@ static void write_breakdown(hu_json_out *j, const hu_digest *d)
     hu_json_ns(j, "exposed_copy_ns", t->exposed_copy_ns);
     hu_json_ns(j, "idle_ns", t->idle_ns);
     hu_json_ns(j, "host_wait_ns", t->wait_ns);
+    hu_json_ns(j, "host_unknown_ns", t->unknown_ns);
     hu_json_fixed(j, "gpu_busy_pct",
                   d->breakdown.has_device && t->step_ns > 0 ? 100 * (t->step_ns - t->idle_ns) / t->step_ns : (double)NAN, 3);
     hu_json_open(j, "categories", '{');

@@ -57,7 +57,8 @@ static void write_step_tile(hu_page *p)
         hu_out_text(p->out, "one complete step");
     else
         hu_out_printf(p->out, "mean of %zu steps", s->n_counted);
-    hu_out_printf(p->out, ", found by: %s</small>", hu_step_source_name(s->source));
+    hu_out_printf(p->out, ", found by: %s%s</small>", hu_step_source_name(s->source),
+                  s->at[s->n - 1].is_open ? "; the last one is left out: no next mark tells its end" : "");
     close_tile(p);
 }
 
@@ -174,10 +175,11 @@ static void write_job(hu_page *p)
 
     hu_out_text(p->out, "<dl class=\"line\">");
     write_fact(p, "device",
-               p->d->device.n            ? p->d->device
-               : p->d->gpu_time.n_slices ? HU_STR("a GPU whose name was not recorded")
-               : hu_is_memory_only(p->d) ? HU_STR("memory only, no GPU work recorded")
-                                         : HU_STR("no GPU work in this trace"));
+               p->d->device.n                 ? p->d->device
+               : p->d->gpu_time.n_slices      ? HU_STR("a GPU whose name was not recorded")
+               : hu_is_memory_only(p->d)      ? HU_STR("memory only, no GPU work recorded")
+               : hu_digest_may_hide_gpu(p->d) ? HU_STR("no known GPU work in this trace")
+                                              : HU_STR("no GPU work in this trace"));
     hu_out_printf(p->out, "<div><dt>ranks</dt><dd>%zu", p->r->job->n);
     if (info->world_size > 0)
         hu_out_printf(p->out, " of %lld", (long long)info->world_size);

@@ -104,7 +104,8 @@ static const hu_column columns[] = {
              "back."},
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the capture: a last step with less than 0.8 of the work of the one "
-             "before, or a serving engine's first pass."},
+             "before, or whose mark ends before the step does and which no next mark follows; a serving engine's first "
+             "pass."},
     {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..",
      .help = "From the end of the step before to its own: what the means are taken over."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,

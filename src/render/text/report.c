@@ -34,10 +34,11 @@ static void write_header(hu_text_page *p)
 {
     const hu_report *r = p->r;
     const hu_digest *d = hu_job_shown(r->job)->digest;
-    const hu_str     device = d->device.n            ? d->device
-                              : d->gpu_time.n_slices ? HU_STR("GPU")
-                              : hu_is_memory_only(d) ? HU_STR("memory only")
-                                                     : HU_STR("no GPU work");
+    const hu_str     device = d->device.n                 ? d->device
+                              : d->gpu_time.n_slices      ? HU_STR("GPU")
+                              : hu_is_memory_only(d)      ? HU_STR("memory only")
+                              : hu_digest_may_hide_gpu(d) ? HU_STR("no known GPU work")
+                                                          : HU_STR("no GPU work");
     char             text[HU_UNIT_BYTES], rank[64] = "";
     size_t           behind, room;
 

@@ -47,7 +47,7 @@ static void bar(hu_text_page *p, const char *label, double ns, double spread_ns,
 static void where_from(hu_text_page *p, const hu_digest *d)
 {
     const hu_steps      *s = &d->steps;
-    const hu_steps_words words = hu_say_period(s), phases = hu_say_phases(s);
+    const hu_steps_words words = hu_say_period(s), phases = hu_say_phases(s), open = hu_say_open(s);
 
     switch (s->source) {
     case HU_STEPS_PROFILER:
@@ -59,7 +59,7 @@ static void where_from(hu_text_page *p, const hu_digest *d)
                           hu_plural((int64_t)s->n_counted));
             break;
         }
-        hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
+        hu_out_printf(p->out, "   mean of %zu step%s, each from one \"", s->n_counted, hu_plural((int64_t)s->n_counted));
         hu_units_clip(p->out, s->what, 24);
         hu_out_text(p->out, "\" to the next\n");
         break;
@@ -71,6 +71,8 @@ static void where_from(hu_text_page *p, const hu_digest *d)
         hu_out_text(p->out, "   the whole capture: no steps found\n");
         break;
     }
+    if (open.t[0])
+        hu_text_paragraph(p, open.t, 2);
     if (words.t[0])
         hu_text_paragraph(p, words.t, 2);
     if (phases.t[0])
@@ -130,6 +132,8 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
             bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
     if ((d->breakdown.has_device || !d->host_time.is_recorded) && t->wait_ns > 0)
         bar(p, "  waiting", t->wait_ns, spread->wait_ns * none, t->step_ns);
+    if ((d->breakdown.has_device || !d->host_time.is_recorded) && t->unknown_ns > 0)
+        bar(p, "  unknown kinds", t->unknown_ns, spread->unknown_ns * none, t->step_ns);
     if (d->host_time.is_recorded)
         host_bars(p, &d->host_time);
 }
