@@ -133,7 +133,7 @@ static bool ask_limit(text *t, const char *rest)
     struct rlimit limit;
 
     for (size_t i = 0; i < HU_COUNT(limits); i++) {
-        if (strcmp(rest, limits[i].name) != 0 || getrlimit((__rlimit_resource_t)limits[i].id, &limit) < 0)
+        if (strcmp(rest, limits[i].name) != 0 || getrlimit(limits[i].id, &limit) < 0)
             continue;
         for (int k = 0; k < 2; k++) {
             const rlim_t value = k ? limit.rlim_max : limit.rlim_cur;

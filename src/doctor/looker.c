@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close_fds.h"
 #include "doctor/facts.h"
 #include "doctor/looker_message.h"
 
@@ -66,9 +66,7 @@ static int keep_only(int socket)
         return -1;
     if (dup2(socket, SOCKET) < 0)
         return -1;
-    if (syscall(SYS_close_range, SOCKET + 1, ~0U, 0) < 0) /* before Linux 5.9 */
-        for (int fd = SOCKET + 1; fd < 1024; fd++)
-            close(fd);
+    hu_close_fds(SOCKET + 1, -1);
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
     return SOCKET;
 }

@@ -154,6 +154,8 @@ HU_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 int pthread_mutex_clocklock(pthread_mutex_t *lock, clockid_t clock, const struct timespec *until);
 int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until);
 int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until);
+/* Since 2.28; nobody calls mtx_lock where it is missing. */
+extern __typeof__(mtx_trylock) mtx_trylock __attribute__((weak));
 
 HU_REAL(mtx_trylock)
 

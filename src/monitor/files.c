@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -220,15 +221,15 @@ void hu_names_close(hu_names *n)
 const char *hu_names_next(hu_names *n)
 {
     while (n->fd >= 0) {
-        const struct dirent64 *entry;
+        const struct dirent *entry; /* as the kernel has it, where offsets are of 64 bits */
 
         if (n->from >= n->to) {
             n->from = 0;
-            n->to = getdents64(n->fd, n->entries, sizeof n->entries);
+            n->to = syscall(SYS_getdents64, n->fd, n->entries, sizeof n->entries);
             if (n->to <= 0)
                 break;
         }
-        entry = (const struct dirent64 *)(const void *)(n->entries + n->from);
+        entry = (const struct dirent *)(const void *)(n->entries + n->from);
         n->from += entry->d_reclen;
         if (entry->d_name[0] != '.')
             return entry->d_name;

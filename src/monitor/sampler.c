@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close_fds.h"
+
 enum { PIPE_BYTES = 1 << 20, SECOND_NS = 1000000000, MOST_BACKOFF = 60 };
 
 typedef struct {
@@ -180,9 +182,7 @@ _Noreturn static void run(hu_sampler which, const hu_source_options *options, hu
 /* Only what it writes to stays open: the parent's sockets must not live on in a child that cannot be killed. */
 static void keep_only(int to)
 {
-    if (to > STDERR_FILENO + 1)
-        close_range(STDERR_FILENO + 1, (unsigned)to - 1, 0);
-    close_range((unsigned)to + 1, ~0u, 0);
+    hu_close_fds(STDERR_FILENO + 1, to);
 }
 
 bool hu_sampler_start(hu_sampler which, const hu_source_options *options, hu_sampler_board *board, hu_sampler_child *out)

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close_fds.h"
 #include "gpu/nvml.h"
 #include "record/gpu_file.h"
 
@@ -302,7 +303,7 @@ static void leave(sampler *s)
     s->file = 3;
     s->told = 4;
     s->tells = 5;
-    close_range(6, ~0u, 0);
+    hu_close_fds(6, -1);
 }
 
 static pid_t start_detached(sampler *s, const hu_gpu_sampler_options *o)

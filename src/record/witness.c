@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close_fds.h"
+
 enum { OTHERS_NS = 10000000 };
 
 _Noreturn static void stand_by(pid_t parent)
@@ -25,7 +27,7 @@ _Noreturn static void stand_by(pid_t parent)
     prctl(PR_SET_NAME, "holdup-witness");
     if (getppid() != parent)
         _exit(0);
-    close_range(0, ~0u, 0); /* nobody's pipe stays open for us */
+    hu_close_fds(0, -1); /* nobody's pipe stays open for us */
     for (;;)
         sigsuspend(&all);
 }

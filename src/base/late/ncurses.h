@@ -3,6 +3,7 @@
 #ifndef HU_BASE_LATE_NCURSES_H
 #define HU_BASE_LATE_NCURSES_H
 
+#define NCURSES_WIDECHAR 1 /* whatever the C library asks for */
 #include <curses.h>
 
 #include "base/late.h"

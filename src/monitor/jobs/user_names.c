@@ -2,29 +2,30 @@
  * user_names.c - a small table in front of /etc/passwd and the directory service. */
 #include "monitor/jobs/user_names.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_MOST = 4096 };
 
 static bool find_in_file(const char *root, int64_t uid, char *out, size_t room)
 {
-    char          path[PATH_MAX], line[LINE_MOST];
-    struct passwd entry, *found = NULL;
-    FILE         *file;
+    char  path[PATH_MAX], line[LINE_MOST];
+    FILE *file;
 
     snprintf(path, sizeof path, "%s/etc/passwd", root);
     file = fopen(path, "re");
     if (!file)
         return false;
-    while (fgetpwent_r(file, &entry, line, sizeof line, &found) == 0 && found) {
-        if ((int64_t)entry.pw_uid == uid) {
-            hu_owner_text(out, room, hu_str_of(entry.pw_name));
-            break;
-        }
+    while (!out[0] && fgets(line, sizeof line, file)) {
+        const char *end = strchr(line, ':'), *number = end ? strchr(end + 1, ':') : NULL; /* name:password:uid: */
+
+        if (number && isdigit((unsigned char)number[1]) && strtoll(number + 1, NULL, 10) == uid)
+            hu_owner_text(out, room, (hu_str){line, (size_t)(end - line)});
     }
     fclose(file);
     return out[0] != '\0';
