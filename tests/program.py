@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXE = str(ROOT / os.environ.get("HOLDUP", "build/holdup"))
 SANITIZED = os.environ.get("HOLDUP_SANITIZED") == "1"
 SHARED = ROOT.parent / "shared"
-VERSION = re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.M)[1]
+VERSION = (ROOT / "python/holdup/VERSION").read_text().strip()
 OWN = sorted((ROOT / "examples/training/traces").rglob("*.json.gz"))
 
 

@@ -21,12 +21,15 @@ Python 3.8 or newer, no dependencies; torch is used where the script has it.  do
 """
 from __future__ import annotations
 
+import os as _os
 from typing import TYPE_CHECKING, Any
 
 from .markers import (NVTXAnnotator, annotate, count, counter, is_recording, mark, phase, profile_step, range, range_end, range_pop, range_push,
                       range_start, step, step_end)
 
-__version__ = "0.1.0"
+# VERSION is the one place that has the number: of the program, the package and the archives.
+with open(_os.path.join(_os.path.dirname(__file__), "VERSION"), encoding="ascii") as _file:
+    __version__ = _file.read().strip()
 
 # The rest is loaded when it is first asked for, so that markers alone load fast.
 _HOMES = {
