@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -90,14 +91,28 @@ static bool find_crew(launch *out)
            (out->is_child || (wish && strcmp(wish, "1") == 0));
 }
 
+/* The module of a build for any Linux does not say which library it needs: what has MPICH's ABI has different names. */
+static void open_mpi(const char *module)
+{
+    static const char *const open_mpi_files[] = {"libmpi.so.40", NULL};
+    static const char *const mpich_files[] = {"libmpich.so.12", "libmpi.so.12", NULL};
+    const char *const       *files = strcmp(module, HU_MPI_MODULE_FILE) == 0 ? open_mpi_files : mpich_files;
+
+    while (*files && !dlopen(*files, RTLD_LAZY | RTLD_GLOBAL)) /* global: Open MPI loads parts of itself */
+        files++;
+}
+
 static const hu_mpi_module *load(const char *file)
 {
     char                 path[PATH_BYTES];
-    void                *handle = hu_library_mpi(file, path, sizeof path)
-                                      ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) /* global: Open MPI loads parts of itself */
-                                      : NULL;
-    const hu_mpi_module *m = handle ? dlsym(handle, HU_MPI_MODULE_SYMBOL) : NULL;
+    void                *handle;
+    const hu_mpi_module *m;
 
+    if (!hu_library_mpi(file, path, sizeof path))
+        return NULL;
+    open_mpi(file);
+    handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    m = handle ? dlsym(handle, HU_MPI_MODULE_SYMBOL) : NULL;
     return m && m->version == HU_MPI_MODULE_VERSION ? m : NULL;
 }
 
