@@ -578,6 +578,19 @@ class Names(Case):
         self.run_it("sh", "-c", "true")
         self.assertRegex(" ".join(self.names()), r"^holdup-sh-\d+\.pftrace$")
 
+    def test_a_library_whose_path_the_loader_would_cut(self) -> None:
+        """In a path with a space and a colon it is preloaded through a link; where no link helps, that is said."""
+        place = self.folder / "own programs:new"
+        place.mkdir()
+        shutil.copy(pathlib.Path(EXE).with_name("libholdup-inject.so"), place)
+        env = {"HOLDUP_LIBRARY": str(place / "libholdup-inject.so")}
+        done = self.run_it("-o", "a", PYTHON, "-c", "import time; time.sleep(0.05)", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r": [1-9]\d* records of 1 process")
+        self.assertNotIn("cannot be preloaded", done.stderr)
+        done = self.run_it("--scratch", place, "-o", "b", "true", env=env)
+        self.assertIn("cannot be preloaded: its path has a space or a colon, and so has that of the session", done.stderr)
+
     def test_nothing_is_replaced_unasked(self) -> None:
         self.assertEqual(self.run_it("-o", "a", "true").returncode, 0)
         (self.folder / "a.pftrace").write_text("mine")

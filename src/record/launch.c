@@ -171,15 +171,34 @@ static bool add_layer(variables *v, const hu_launch_plan *plan, hu_arena *arena)
     return set(v, arena, "OPENCL_LAYERS", there, plan->library);
 }
 
-static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+/* The loader takes a space or a colon for the end of a name; where the path has one, a link in the session stands for it.
+ * NULL: there is no memory; "": there can be no link. */
+static const char *loadable(const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    static const char own[] = "/libholdup-inject.so";
+    const size_t      room = strlen(plan->session) + sizeof own;
+    char             *link;
+
+    if (!strpbrk(plan->library, ": "))
+        return plan->library;
+    if (!(link = hu_arena_alloc(arena, room)))
+        return NULL;
+    snprintf(link, room, "%s%s", plan->session, own);
+    if (!strpbrk(link, ": ") && (symlink(plan->library, link) == 0 || errno == EEXIST))
+        return link;
+    note(
+        notes, arena,
+        "%s cannot be preloaded: its path has a space or a colon, and so has that of the session; move holdup, or choose another "
+        "--scratch",
+        plan->library);
+    return "";
+}
+
+static bool preload(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
     const char *chain = value_of(v, "HOLDUP_NVTX_CHAIN");
 
-    if (strpbrk(plan->library, ": ")) { /* the loader would take it for several names */
-        note(notes, arena, "%s cannot be preloaded: its path has a space or a colon; move holdup elsewhere", plan->library);
-        return true;
-    }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
     if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes) || !add_layer(v, plan, arena) ||
@@ -195,6 +214,14 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
             return false;
     }
     return set(v, arena, "NVTX_INJECTION64_PATH", NULL, plan->library);
+}
+
+static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    hu_launch_plan own = *plan;
+
+    own.library = loadable(plan, arena, notes);
+    return own.library && (!own.library[0] || preload(v, &own, arena, notes));
 }
 
 /* In front: Python takes the first sitecustomize that it finds, and the hook looks for the next one itself. */
