@@ -7,13 +7,20 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
 
 static int fill(hu_late *library, hu_error *err)
 {
-    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    void *handle;
 
+    if (library->ours) {
+        memcpy(library->table, library->ours, library->n * sizeof *library->table);
+        atomic_store_explicit(&library->is_open, true, memory_order_release);
+        return 0;
+    }
+    handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s cannot be loaded (%s); install it", library->what, dlerror());
     for (size_t i = 0; i < library->n; i++)
@@ -71,8 +78,8 @@ static const char *call(hu_late_how how, void *function)
 int hu_late_ask(const hu_late_version *row, char version[HU_LATE_VERSION_BYTES], const char **path, hu_error *err)
 {
     const int        rc = hu_late_open(row->library, err);
-    void            *handle = rc < 0 ? NULL : dlopen(row->library->file, RTLD_LAZY | RTLD_NOLOAD);
-    void            *function = handle && row->function ? dlsym(handle, row->function) : NULL;
+    void            *handle = rc < 0 || row->library->ours ? NULL : dlopen(row->library->file, RTLD_LAZY | RTLD_NOLOAD);
+    void            *function = row->ours ? row->ours : handle && row->function ? dlsym(handle, row->function) : NULL;
     const char      *text = function ? call(row->how, function) : NULL;
     struct link_map *map = NULL;
 

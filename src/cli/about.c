@@ -58,7 +58,9 @@ static void text_libraries(hu_out *out)
             hu_out_printf(out, "  %-14.*s cannot be loaded: %s\n", HU_FMT(name), row->library->file);
         else
             hu_out_printf(out, "  %-14.*s %s%s%s\n", HU_FMT(name), version, version[0] ? "  " : "",
-                          path ? path : row->library->file);
+                          row->library->ours ? "in the program"
+                          : path             ? path
+                                             : row->library->file);
     }
 }
 
@@ -101,6 +103,7 @@ static void json_libraries(hu_json_out *j)
         hu_json_str(j, "name", short_name(row->library));
         hu_json_str(j, "file", hu_str_of(row->library->file));
         hu_json_bool(j, "found", is_there);
+        hu_json_bool(j, "linked", row->library->ours != NULL);
         hu_json_str(j, "version", hu_str_of(version));
         hu_json_str(j, "path", hu_str_of(path ? path : ""));
         hu_json_str(j, "problem", hu_str_of(is_there ? "" : err.text));

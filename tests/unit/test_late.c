@@ -53,6 +53,22 @@ static void test_an_older_one(void **state)
     assert_false(old.is_open);
 }
 
+/* As a build for any Linux has it: the addresses are the program's own. */
+static void test_one_that_is_linked(void **state)
+{
+    static const char *const names[] = {"floor", "ldexp"};
+    static void *const       ours[] = {(void *)floor, (void *)ldexp};
+    math_functions           table = {0};
+    hu_late                  linked = {"libholdup-none.so.0", "It", names, (void **)&table, 2, false, ours};
+    hu_error                 err;
+
+    (void)state;
+    assert_int_equal(hu_late_open(&linked, &err), 0);
+    assert_true(linked.is_open);
+    assert_int_equal((int)table.ldexp(3, 4), 48);
+    assert_int_equal((int)table.floor(2.5), 2);
+}
+
 static void ask(void *context, size_t i)
 {
     int *rc = context;
@@ -76,6 +92,7 @@ int main(void)
         cmocka_unit_test(test_functions_are_there),
         cmocka_unit_test(test_no_such_library),
         cmocka_unit_test(test_an_older_one),
+        cmocka_unit_test(test_one_that_is_linked),
         cmocka_unit_test(test_all_threads_find_it),
     };
 

@@ -33,15 +33,25 @@ HU_LATE_DEFINE(hu_yaml, HU_YAML_FUNCTIONS, HU_FILE_YAML, "libyaml, which reads -
 HU_LATE_DEFINE(hu_ncurses, HU_NCURSES_FUNCTIONS, HU_FILE_NCURSES, "ncurses, which draws screens,")
 HU_LATE_DEFINE(hu_crypt, HU_CRYPT_FUNCTIONS, HU_FILE_CRYPT, "libcrypt, which checks passwords,")
 
+#ifdef HU_LATE_LINKED
+HU_LATE_SYMBOL(ZSTD_versionString)
+HU_LATE_SYMBOL(sqlite3_libversion)
+HU_LATE_SYMBOL(MHD_get_version)
+HU_LATE_SYMBOL(nghttp2_version)
+HU_LATE_SYMBOL(gnutls_check_version)
+HU_LATE_SYMBOL(yaml_get_version_string)
+HU_LATE_SYMBOL(curses_version)
+#endif
+
 const hu_late_version hu_late_all[] = {
-    {&hu_isal_library, HU_LATE_SILENT, NULL},
-    {&hu_zstd_library, HU_LATE_TEXT, "ZSTD_versionString"},
-    {&hu_sqlite_library, HU_LATE_TEXT, "sqlite3_libversion"},
-    {&hu_microhttpd_library, HU_LATE_TEXT, "MHD_get_version"},
-    {&hu_nghttp2_library, HU_LATE_STRUCT, "nghttp2_version"},
-    {&hu_gnutls_library, HU_LATE_ASKED, "gnutls_check_version"},
-    {&hu_yaml_library, HU_LATE_TEXT, "yaml_get_version_string"},
-    {&hu_crypt_library, HU_LATE_SILENT, NULL},
-    {&hu_ncurses_library, HU_LATE_TEXT, "curses_version"},
-    {NULL, HU_LATE_SILENT, NULL},
+    {&hu_isal_library, HU_LATE_SILENT, NULL, NULL},
+    {&hu_zstd_library, HU_LATE_TEXT, HU_LATE_SAYS(ZSTD_versionString)},
+    {&hu_sqlite_library, HU_LATE_TEXT, HU_LATE_SAYS(sqlite3_libversion)},
+    {&hu_microhttpd_library, HU_LATE_TEXT, HU_LATE_SAYS(MHD_get_version)},
+    {&hu_nghttp2_library, HU_LATE_STRUCT, HU_LATE_SAYS(nghttp2_version)},
+    {&hu_gnutls_library, HU_LATE_ASKED, HU_LATE_SAYS(gnutls_check_version)},
+    {&hu_yaml_library, HU_LATE_TEXT, HU_LATE_SAYS(yaml_get_version_string)},
+    {&hu_crypt_library, HU_LATE_SILENT, NULL, NULL},
+    {&hu_ncurses_library, HU_LATE_TEXT, HU_LATE_SAYS(curses_version)},
+    {NULL, HU_LATE_SILENT, NULL, NULL},
 };
