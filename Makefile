@@ -7,7 +7,7 @@ DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
 .PHONY: all setup build demo test test-rest test-msan test-tsan test-abi test-torch test-nsys test-firefox \
-        lint format schema bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
+        lint format schema dist dist-check wheel deb bench scoreboard exam exam-run pairs-opencl fuzz install uninstall man clean help
 
 all: build
 
@@ -29,6 +29,9 @@ help:
 	@echo 'make exam-run    56 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
 	@echo 'make pairs-opencl  15 pairs of OpenCL programs on PoCL, on an idle machine (4 minutes); writes its part of docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
+	@echo 'make dist      archives and wheels for any Linux, in dist/ (20 minutes the first time; DIST=linux-x86_64 for one of them)'
+	@echo 'make dist-check  each of them used and removed in bare systems of Debian 11, 12 and 13 and one of musl'
+	@echo 'make deb       a package for this Debian, in build-deb'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
 
@@ -41,8 +44,7 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 	@rm -f $(BUILD).log
 
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so report.schema.json \
-	    $$(for part in libholdup-mpi.so libholdup-mpich.so man completions; do ! grep -q "^build $$part:" $(BUILD)/build.ninja || echo $$part; done)
+	@ninja -C $(BUILD) --quiet installed
 
 man: build
 	@ls $(BUILD)/packaging/*.1
@@ -106,12 +108,35 @@ format:
 schema: build
 	@scripts/describe $(BUILD)/holdup
 
+# what needs no compiler and no root where it is used
+DIST =
+dist:
+	@scripts/setup --quiet dist
+	@python3 scripts/dist $(DIST)
+
+# a package of this Debian, in build-deb
+deb:
+	@scripts/setup --quiet deb
+	@scripts/deb build-deb
+
+# for this kind of machine
+wheel:
+	@scripts/setup --quiet dist
+	@python3 scripts/dist linux-$$(uname -m)
+
+dist-check:
+	@scripts/setup --quiet dist
+	@python3 scripts/dist-check dist
+
 bench: build
 	@scripts/setup --quiet bench
 	@ninja -C $(BUILD) --quiet bench/phases bench/pieces bench/query
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md $(if $(HUGE),--huge)
 	@python3 bench/costs.py --build $(BUILD) --page docs/performance.md
 	@python3 bench/formats.py --holdup $(BUILD)/holdup --page docs/performance.md
+	@archive=dist/holdup-$$(cat python/holdup/VERSION)-linux-$$(uname -m).tar.gz; if [ -f "$$archive" ]; then \
+	    python3 bench/portable.py --holdup $(BUILD)/holdup --archive "$$archive" --page docs/performance.md; \
+	else echo "bench: no $$archive (make wheel): the program for any Linux was not compared" >&2; fi
 
 scoreboard: build
 	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md

@@ -41,7 +41,7 @@ static bool first_of(const char *const *places, size_t n, const char *file, char
 
 static bool find_module(const char *file, char *out, size_t room)
 {
-    static const char *const places[] = {"%/", "%/../lib/holdup/"};
+    static const char *const places[] = {"%/", "%/../lib/holdup/", "%/../libexec/holdup/"}; /* the last: in a wheel */
 
     return first_of(places, HU_COUNT(places), file, out, room);
 }
@@ -65,7 +65,8 @@ bool hu_library_mpi(const char *file, char *out, size_t room)
 bool hu_library_python(char *out, size_t room)
 {
     static const char        file[] = "/holdup/__init__.py";
-    static const char *const places[] = {"%/../python", "%/../share/holdup/python", "%/../lib/holdup/python"};
+    static const char *const places[] = {"%/../python", "%/../share/holdup/python", "%/../lib/holdup/python",
+                                         "%/../libexec/holdup/python"};
 
     if (!first_of(places, HU_COUNT(places), file, out, room) || strlen(out) <= sizeof file)
         return false;

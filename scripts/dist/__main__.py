@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes what people without a compiler install: an archive and a wheel for each kind of Linux, in dist/.
+
+    scripts/dist [--out DIR] [--cache DIR] [TARGET ...]        default: all targets
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import archives
+import contents
+from libraries import Build, Sources
+from targets import TARGETS, Target
+from toolchain import Toolchain, run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERSION = (ROOT / "python" / "holdup" / "VERSION").read_text().strip()
+
+
+def emulator(target: Target) -> str | None:
+    """What runs programs of the target here, where this machine does not."""
+    if target.cpu == os.uname().machine:
+        return None
+    found = shutil.which(f"qemu-{target.cpu}-static") or shutil.which(f"qemu-{target.cpu}")
+    if not found:
+        sys.exit(f"dist: {target.name} needs qemu-{target.cpu}-static, which runs what is built; scripts/setup dist installs it")
+    return found
+
+
+def program(toolchain: Toolchain, build: Build) -> pathlib.Path:
+    """Builds holdup for a target; the folder that has bin/, lib/ and share/."""
+    target = build.target
+    folder, stage, log = build.home / "build", build.home / "stage", build.home / "program.log"
+    environment = {**{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}, "PATH": f"{toolchain.home / 'bin'}:{os.environ['PATH']}",
+                   "SOURCE_DATE_EPOCH": "1", "PKG_CONFIG_SYSROOT_DIR": str(build.sysroot)}
+    print(f"dist: {target.name}: building holdup ...", file=sys.stderr)
+    cross = toolchain.cross_file(target, build.sysroot, emulator(target))
+    log.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(stage, ignore_errors=True)
+    run([str(toolchain.meson), "setup", str(folder), str(ROOT), "--cross-file", str(cross), "--prefix=/usr", "--libdir=lib", "--buildtype=release",
+         "-Dlibraries=linked"], log, env=environment)
+    run([str(toolchain.ninja), "-C", str(folder), "installed"], log, env=environment)
+    run([str(toolchain.meson), "install", "-C", str(folder), "--no-rebuild", "--destdir", str(stage), "--quiet"], log, env=environment)
+    return stage / "usr"
+
+
+def finish(build: Build, tree: pathlib.Path, out: pathlib.Path, when: int) -> None:
+    """Adds what a release says of itself, and packs it."""
+    target = build.target
+    if target.is_static:  # musl loads what is built for glibc, and one file serves programs of both
+        other = build.toolchain.cache / target.name.replace("-musl", "") / "stage" / "usr" / "lib" / "holdup" / "libholdup-inject.so"
+        shutil.copy(other, tree / "lib" / "holdup" / other.name)
+    contents.write(build, ROOT, tree / "share" / "doc" / "holdup", VERSION, when)
+    archives.tarball(tree, out / f"holdup-{VERSION}-{target.name}.tar.gz", when)
+    wheel = archives.Wheel(out / f"holdup-{VERSION}-py3-none-{target.wheel_tag}.whl", "holdup", VERSION, when)
+    contents.wheel(wheel, ROOT, tree, VERSION, target.wheel_tag)
+    wheel.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="dist", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist")
+    parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdup" / "dist",
+                        help="compiler, sources and libraries, which are made once")
+    words = parser.parse_args()
+    for name in words.targets:
+        if name not in TARGETS:
+            parser.error(f"unknown target {name}; there are {', '.join(TARGETS)}")
+    cache, out = words.cache.resolve(), words.out.resolve()
+    for folder in (cache, out):
+        folder.mkdir(parents=True, exist_ok=True)
+    # of the last commit, so that the same sources give the same archives on any day
+    when = int(os.environ.get("SOURCE_DATE_EPOCH") or
+               subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=True).stdout)
+    toolchain, sources = Toolchain(cache), Sources(cache)
+    sources.fetch(cache / "sources.log")
+    names = words.targets or list(TARGETS)
+    # a static program's archive has the other's recorder
+    for target in [target for name, target in TARGETS.items() if name in names or name.replace("-", "-musl-", 1) in names]:
+        build = Build(toolchain, target, sources)
+        build.home.mkdir(exist_ok=True)
+        build.all()
+        finish(build, program(toolchain, build), out, when)
+    archives.checksums(out)
+    for path in sorted(out.iterdir()):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
