@@ -65,6 +65,33 @@ class Lead(unittest.TestCase):
         self.assertEqual((first["duration_ns"], first["cause"], first["host"], first["before"], first["after"]),
                          (5_020_000, "operator", "aten::normal_", "", "k"))
 
+    def steps(self, mark_us: float, apart_us: float, count: int = 6) -> dict[str, Any]:
+        """Steps of torch.profiler of this length, that far apart; each launches a kernel of 500 us and does nothing else."""
+        slices = []
+        for i in range(count):
+            at = 1000 + i * apart_us
+            slices += [piece("user_annotation", f"ProfilerStep#{i}", at, mark_us), piece("cpu_op", "aten::mm", at + 10, 20),
+                       piece("cuda_runtime", "cudaLaunchKernel", at + 15, 10, correlation=i + 1),
+                       piece("kernel", "k", at + 30, 500, correlation=i + 1, device=0, stream=7)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": slices}))
+            return report(path)
+
+    def test_a_mark_of_a_step_is_no_operator(self) -> None:
+        """What a ProfilerStep alone covers was not recorded: causes of idle time and verdict agree."""
+        whole = self.steps(1000, 1000)
+        causes = {c["cause"]: c["time_ns"] for c in whole["ranks"][0]["idle"]["causes"]}
+        self.assertEqual(causes["unrecorded"], 5 * (470_000 + 10_000))
+        self.assertEqual(causes["operator"], 5 * 5_000)
+        self.assertIn("nothing was recorded on the host", whole["verdict"]["text"])
+
+    def test_time_between_marks_of_the_profiler(self) -> None:
+        """It is part of each step but the first, of which nobody knows it: the mean is that from mark to mark."""
+        for mark, apart, counted in ((1000, 1000, 6), (1000, 3000, 5)):
+            steps = self.steps(mark, apart)["ranks"][0]["steps"]
+            self.assertEqual((steps["count"], steps["counted"], steps["mean_ns"]), (6, counted, apart * 1000))
+
 
 class Analyses(unittest.TestCase):
     def test_streams_and_launches(self) -> None:

@@ -61,6 +61,7 @@ class Tolerance(unittest.TestCase):
             "NO_DURATION": '{"ph":"X","cat":"cpu_op","name":"x","ts":1}',
             "NO_TIME": '{"ph":"X","cat":"cpu_op","name":"x","dur":1}',
             "NO_PHASE": '{"cat":"cpu_op","name":"x","ts":1,"dur":1}',
+            "ASYNC": '{"ph":"b","cat":"app","name":"x","pid":1,"tid":1,"ts":1,"id":"0x1"}',
             "UNMATCHED_BEGIN": '{"ph":"B","name":"x","pid":1,"tid":1,"ts":1}',
             "UNMATCHED_END": '{"ph":"E","name":"x","pid":1,"tid":9,"ts":1}',
             "MALFORMED": '{"ph":"X","cat":"cpu_op","name":"a"b","ts":1,"dur":1}',
@@ -74,6 +75,17 @@ class Tolerance(unittest.TestCase):
                 self.assertEqual(self.reasons(rank), {reason: 1})
                 self.assertEqual(rank["quality"]["events"], 4)
                 self.assertIn("aten::a", self.operators(rank))
+
+    def test_an_end_may_say_nothing_but_row_and_time(self) -> None:
+        """Chrome's format: an end closes what began last in its row, whatever the category, which the end may leave out."""
+        begin = '{"ph":"B","cat":"%s","name":"%s","pid":1,"tid":7,"ts":%d}'
+        end = '{"ph":"E","pid":1,"tid":7,"ts":%d}'
+        text = ",".join((begin % ("app", "outer", 100), begin % ("cpu_op", "aten::mm", 110), begin % ("app", "inner", 120),
+                         end % 130, end % 160, end % 190))
+        self.assertEqual(self.reasons(self.rank(f"[{text}]")), {})
+        status, out, err = run("query", self.path, "select name, dur_ns from slice order by start_ns", "--csv", "-q")
+        self.assertEqual(status, 0, err)
+        self.assertEqual(out.decode().split()[1:], ["outer,90000", "aten::mm,50000", "inner,10000"])
 
     def test_times_are_exact(self) -> None:
         for text, ns in (("1712195495519761.132", 1712195495519761132), ("1712195495519761", 1712195495519761000),

@@ -240,6 +240,30 @@ class Xplane(unittest.TestCase):
         self.assertEqual([r["name"] for r in linked], ["cuLaunchKernel"])
         self.assertEqual(report(path)["inputs"][0]["tool"], "XLA profiler")
 
+    def test_a_remark_behind_a_gpu(self) -> None:
+        for device, is_gpu in (("/device:GPU:0 (NVIDIA A100-SXM4-40GB)", True), ("/device:GPU:0 x", False)):
+            path = self.chrome(device, {13: ("Stream #13(Compute)", "fusion_kernel"), 4: ("Steps", "0")})
+            kernels = [r["name"] for r in sql(path, "SELECT name FROM slice WHERE kind = 'kernel'")]
+            self.assertEqual(kernels, ["fusion_kernel"] if is_gpu else [])
+
+    def test_marks_of_work_that_other_threads_do_later(self) -> None:
+        """JAX on CPUs: the marks are 20 us apart, the work of each takes 5 ms; how long a step takes is not in the marks."""
+        for is_waited_for in (False, True):
+            host = xp.Plane("/host:CPU", {"process_id": 77})
+            apart = 5100 if is_waited_for else 20
+            host.line(1, "python", [host.event("train", i * apart * US, (5090 if is_waited_for else 15) * US, {"step_num": i, "_r": 1})
+                                    for i in range(8)])
+            host.line(2, "tf_XLAEigen/2", [host.event("fusion", (i * max(apart, 5010) + 9) * US, 5000 * US) for i in range(8)])
+            path = self.put(xp.space(host), "a.xplane.pb")
+            steps = report(path)["ranks"][0]["steps"]
+            said = run("report", path, "-q")[1].decode()
+            if is_waited_for:
+                self.assertEqual(steps["source"], "annotation")
+                self.assertAlmostEqual(steps["mean_ns"], 5_100_000, delta=10_000)
+            else:
+                self.assertNotEqual(steps["source"], "annotation")
+                self.assertIn("marks end long before the work", said)
+
     def test_chrome_form_of_a_tpu(self) -> None:
         path = self.chrome("/device:TPU:0", {2: ("XLA Modules", "jit_f"), 3: ("XLA Ops", "all-reduce.1"), 4: ("Async XLA Ops", "copy-start.1"), 5: ("Steps", "0")})
         kinds = {r["name"]: r["kind"] for r in sql(path, "SELECT name, kind FROM slice")}

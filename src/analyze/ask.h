@@ -69,6 +69,8 @@ static inline hu_str hu_ask_name(const hu_ask *ask, uint32_t slice)
 /* Is it the mark of a step and nothing else?  What recurs may also be the data loader, which is work of its own. */
 static inline bool hu_ask_is_mark(const hu_ask *ask, uint32_t slice)
 {
+    if (ask->names[ask->s.name[slice]] & HU_NAME_STEP)
+        return true;
     return ask->s.kind[slice] == HU_KIND_USER &&
            !(ask->names[ask->s.name[slice]] & (HU_NAME_DATA_LOADER | HU_NAME_COMM | HU_NAME_GC)) &&
            hu_steps_is_mark(ask->steps, hu_ask_name(ask, slice));

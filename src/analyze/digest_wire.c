@@ -65,7 +65,7 @@ HU_WIRE_TABLE(hu_steady, STEADY);
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
     F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_engine) \
-    F(T, BOOL, is_backlog) \
+    F(T, BOOL, is_outlived) F(T, BOOL, is_backlog) \
     F(T, I64S, phase_n) F(T, F64S, phase_ns) F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
@@ -390,7 +390,7 @@ HU_WIRE_TABLE(hu_quality, QUALITY);
 #define HEALTH(F, T) \
     F(T, PART, quality, hu_quality) F(T, I64S, kinds) F(T, I64, unlinked_kernels) F(T, I64, unlinked_kernels_ns) \
     F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, I64, gpu_processes) F(T, U32, missing) F(T, TEXT, others) \
-    F(T, BOOL, by_nsight) F(T, BOOL, by_rocm) F(T, BOOL, by_holdup) F(T, BOOL, by_xla)
+    F(T, BOOL, by_nsight) F(T, BOOL, by_rocm) F(T, BOOL, by_holdup) F(T, BOOL, by_xla) F(T, BOOL, has_early_marks)
 HU_WIRE_TABLE(hu_health, HEALTH);
 
 #define HTA_DESCRIBE(F, T) \

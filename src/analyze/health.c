@@ -138,6 +138,7 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
                 h.graph_kernels += (int64_t)n;
         }
     }
+    h.has_early_marks = steps->is_outlived;
     h.missing = find_missing(trace, steps, &h);
     if (h.kinds[HU_KIND_OTHER])
         name_others(trace, &h);
@@ -216,6 +217,9 @@ static const char *rocm_how(hu_missing m)
 
 const char *hu_missing_how(const hu_health *h, hu_missing m)
 {
+    if (m == HU_MISSING_STEPS && h->has_early_marks)
+        return "the marks end long before the work does: wait for its result in each, such as by "
+               "jax.block_until_ready(x)";
     if (h->by_rocm)
         return rocm_how(m);
     return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : h->by_xla ? rows[m].xla : rows[m].torch;

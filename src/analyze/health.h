@@ -61,6 +61,7 @@ typedef struct {
     bool       by_rocm;     /* a profiler of ROCm did */
     bool       by_holdup;   /* `holdup run` did */
     bool       by_xla;      /* the profiler of JAX or TensorFlow did */
+    bool       has_early_marks; /* steps are marked, but their work ends long after (hu_steps.is_outlived) */
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);

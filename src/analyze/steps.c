@@ -129,6 +129,33 @@ static bool covers_enough(const candidate *c, int64_t capture_ns)
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
 }
 
+/*
+ * Of a trace without GPU work: do other threads work on behind the last mark, for longer than all marks together take?  Then
+ * the marks tell when the work was asked for, not when it was done (JAX on CPUs), and how long a step takes is not in them.
+ */
+static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch, bool *out, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    hu_intervals    behind = {0};
+
+    *out = false;
+    for (uint32_t i = 0; i < s.n; i++) {
+        const int64_t end_ns = s.start_ns[i] + s.dur_ns[i];
+
+        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
+            return 0;
+        if (!hu_kind_in(s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || s.track[i] == c->track || s.start_ns[i] < c->start_ns ||
+            end_ns <= c->last_end_ns)
+            continue;
+        if (!hu_intervals_add(scratch, &behind, s.start_ns[i] > c->last_end_ns ? s.start_ns[i] : c->last_end_ns, end_ns))
+            return hu_fail_memory(err);
+    }
+    if (!hu_intervals_unite(scratch, &behind))
+        return hu_fail_memory(err);
+    *out = hu_intervals_length(&behind) > c->last_end_ns - c->start_ns;
+    return 0;
+}
+
 static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_arena *scratch, candidate **out, size_t *n,
                                hu_error *err)
 {
@@ -241,7 +268,7 @@ static bool find_between(const step_list *list, const int64_t *ends_ns, hu_arena
  * its own range; *between_ns: what is missing of it, as far as the others tell.
  */
 static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, hu_arena *scratch,
-                                step_list *out, hu_str *what, int64_t *between_ns, hu_error *err)
+                                step_list *out, hu_steps *steps, int64_t *between_ns, hu_error *err)
 {
     const hu_slices  s = hu_trace_slices(trace);
     const uint32_t  *order = hu_trace_order(trace);
@@ -256,15 +283,22 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
         return rc;
     for (size_t i = 0; i < n; i++) {
         const candidate *c = &list[i];
+        bool             is_outlived;
 
-        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns))
+        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns) ||
+            (best && c->covered_ns <= best->covered_ns))
             continue;
-        if (!best || c->covered_ns > best->covered_ns)
+        rc = outlive(trace, c, scratch, &is_outlived, err);
+        if (rc < 0)
+            return rc;
+        steps->is_outlived |= is_outlived;
+        if (!is_outlived)
             best = c;
     }
     if (!best)
         return 0;
-    *what = best->stem.n ? best->stem : hu_trace_text(trace, best->name);
+    steps->is_outlived = false;
+    steps->what = best->stem.n ? best->stem : hu_trace_text(trace, best->name);
     ends_ns = hu_arena_alloc(scratch, (tracks[best->track].count + 1) * sizeof *ends_ns);
     if (!ends_ns)
         return hu_fail_memory(err);
@@ -561,7 +595,7 @@ static void take_pass(hu_step *s)
 /*
  * A step of an engine reaches from the end of the pass before it to its own, and in between the engine schedules, reads
  * tokens and works on them.  Of the first pass that part is not known.  It stays out of the means where it is a part worth
- * the name, and enough passes of its phase are left.
+ * the name, and enough passes of its phase are left.  Steps of torch.profiler with time between them are no different.
  */
 static void leave_first(step_list *list)
 {
@@ -591,7 +625,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = take_engine(trace, arena, &list, &steps, err);
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_ANNOTATION;
-        rc = find_annotated_steps(trace, names, arena, scratch, &list, &steps.what, &between_ns, err);
+        rc = find_annotated_steps(trace, names, arena, scratch, &list, &steps, &between_ns, err);
     }
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_STRUCTURE;
@@ -620,7 +654,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         hu_steady_measure(list.at, list.n, before_ns);
     if (rc == 0 && steps.is_engine && list.n == 1)
         take_pass(&list.at[0]);
-    if (rc == 0 && steps.is_engine)
+    if (rc == 0 && list.n && (steps.is_engine || (steps.source == HU_STEPS_PROFILER && !is_device)))
         leave_first(&list);
     if (rc == 0 && range && range->is_limited)
         rc = keep_range(&list, range, err);

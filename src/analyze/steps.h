@@ -56,6 +56,7 @@ typedef struct {
     bool           is_cut;      /* the file may end before the device work of these steps is complete: there are no shares */
     bool           is_selected; /* a range of steps was asked for */
     bool           is_engine;   /* a serving engine named them: they are steps, however few */
+    bool           is_outlived; /* marks are there, and work without a GPU goes on long behind the last: they are no steps */
     bool           is_backlog;  /* the GPU ran only what was launched before these steps: nothing is known of their own */
     int64_t        phase_n[HU_ENGINE_PHASES];  /* counted steps of each phase; all 0 unless an engine marked them */
     double         phase_ns[HU_ENGINE_PHASES]; /* and their mean period; 0 without */

@@ -422,7 +422,7 @@ static bool found_nothing(const document *d)
 {
     const hu_quality *q = hu_builder_quality(d->r.b);
 
-    return q->events == hu_quality_lost(q);
+    return q->events == hu_quality_lost(q) + q->count[HU_REASON_ASYNC];
 }
 
 static int import(hu_input *in, hu_builder *b, hu_error *err)

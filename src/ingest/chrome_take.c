@@ -751,13 +751,17 @@ static void take_begin(chrome_reader *r)
 /* An end may leave out everything but its row and time, so it closes what is open on the row, host or not. */
 static void take_end(chrome_reader *r)
 {
-    int64_t ns;
+    const hu_kind kind = chrome_take_kind(r);
+    int64_t       ns;
 
     if (!has_time(r, &ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
-    hu_builder_end(r->b, track_of(r, chrome_take_kind(r)), ns);
+    if (hu_kind_in(kind, HU_KINDS_DEVICE))
+        hu_builder_end(r->b, track_of(r, kind), ns);
+    else
+        hu_builder_end_row(r->b, row_of(r, CHROME_PID), row_of(r, CHROME_TID), ns);
 }
 
 static bool is_named(const chrome_event *e, hu_str name)
@@ -919,6 +923,11 @@ void chrome_take_event(chrome_reader *r)
         break;
     case 'M':
         take_name(r);
+        break;
+    case 'b':
+    case 'n':
+    case 'e':
+        hu_quality_count(q, HU_REASON_ASYNC, 0);
         break;
     default:
         hu_quality_count(q, HU_REASON_NO_PHASE, 0);

@@ -218,6 +218,14 @@ static hu_str timeline_row(hu_str process, int64_t *device)
     return HU_STR("");
 }
 
+/* Nothing behind the number, or of "/device:GPU:0 (NVIDIA A100)" a remark. */
+static bool is_number_end(hu_str name, size_t at, bool may_remark)
+{
+    if (!at || name.p[at - 1] < '0' || name.p[at - 1] > '9')
+        return false;
+    return at == name.n || (may_remark && hu_str_starts((hu_str){name.p + at, name.n - at}, HU_STR(" (")));
+}
+
 static bool is_device_row(hu_str process, int64_t *device)
 {
     static const char *const kinds[] = {"/device:GPU:", "/device:TPU:", "GPU", "NPU", "XPU", "HPU", "MLU", "DCU"};
@@ -240,8 +248,9 @@ static bool is_device_row(hu_str process, int64_t *device)
         at += at < name.n && name.p[at] == ' ';
         for (; at < name.n && name.p[at] >= '0' && name.p[at] <= '9' && number < 100000; at++)
             number = number * 10 + (name.p[at] - '0');
-        if (at == name.n && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
-            return *device = number, true;
+        if (!is_number_end(name, at, kinds[i][0] == '/'))
+            continue;
+        return *device = number, true;
     }
     return false;
 }

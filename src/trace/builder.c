@@ -157,16 +157,26 @@ static bool grow_track_slots(hu_builder *b)
     return true;
 }
 
+/* Its number, or HU_NONE and where it would stand. */
+static uint32_t look_up(const hu_builder *b, const hu_track *want, size_t *at)
+{
+    for (*at = track_hash(want) & b->track_mask; b->track_slots[*at]; *at = (*at + 1) & b->track_mask)
+        if (same_track(&b->trace->tracks.at[b->track_slots[*at] - 1], want))
+            return b->track_slots[*at] - 1;
+    return HU_NONE;
+}
+
 uint32_t hu_builder_find_track(hu_builder *b, const hu_track *want)
 {
     hu_trace *t = b->trace;
+    uint32_t  known;
     size_t    at;
 
     if (b->last_track != HU_NONE && same_track(&t->tracks.at[b->last_track], want))
         return b->last_track;
-    for (at = track_hash(want) & b->track_mask; b->track_slots[at]; at = (at + 1) & b->track_mask)
-        if (same_track(&t->tracks.at[b->track_slots[at] - 1], want))
-            return b->last_track = b->track_slots[at] - 1;
+    known = look_up(b, want, &at);
+    if (known != HU_NONE)
+        return b->last_track = known;
     if (hu_builder_failed(b) || !hu_vec_push(t->arena, &t->tracks, *want)) {
         hu_builder_no_memory(b);
         return 0;
@@ -178,15 +188,22 @@ uint32_t hu_builder_find_track(hu_builder *b, const hu_track *want)
     return b->last_track;
 }
 
+static hu_track row_of(hu_track_type type, hu_builder_id pid, hu_builder_id tid)
+{
+    return (hu_track){.type = type,
+                      .pid = pid.value,
+                      .pid_is_text = pid.is_text,
+                      .tid = tid.value,
+                      .tid_is_text = tid.is_text,
+                      .device = -1,
+                      .stream = -1};
+}
+
 uint32_t hu_builder_track(hu_builder *b, hu_track_type type, hu_builder_id pid, hu_builder_id tid)
 {
-    return hu_builder_find_track(b, &(hu_track){.type = type,
-                                                .pid = pid.value,
-                                                .pid_is_text = pid.is_text,
-                                                .tid = tid.value,
-                                                .tid_is_text = tid.is_text,
-                                                .device = -1,
-                                                .stream = -1});
+    const hu_track row = row_of(type, pid, tid);
+
+    return hu_builder_find_track(b, &row);
 }
 
 uint32_t hu_builder_stream(hu_builder *b, hu_builder_id pid, int64_t device, int64_t stream)
@@ -405,6 +422,28 @@ void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns)
     slice = b->open.at[*top].slice;
     t->dur_ns[slice] = length_of(b, t->start_ns[slice], time_ns);
     *top = b->open.at[*top].below;
+}
+
+void hu_builder_end_row(hu_builder *b, hu_builder_id pid, hu_builder_id tid, int64_t time_ns)
+{
+    static const hu_track_type types[] = {HU_TRACK_HOST, HU_TRACK_NOTE};
+    uint32_t                   youngest = HU_MAP_NONE, of = HU_NONE;
+
+    for (size_t i = 0; i < HU_COUNT(types) && !hu_builder_failed(b); i++) {
+        const hu_track row = row_of(types[i], pid, tid);
+        size_t         at;
+        const uint32_t track = look_up(b, &row, &at);
+        const uint32_t top = track == HU_NONE ? HU_MAP_NONE : hu_map_get(&b->open_top, track);
+
+        if (top != HU_MAP_NONE && (of == HU_NONE || top > youngest)) {
+            youngest = top;
+            of = track;
+        }
+    }
+    if (of == HU_NONE)
+        hu_quality_count(&b->trace->quality, HU_REASON_UNMATCHED_END, 0);
+    else
+        hu_builder_end(b, of, time_ns);
 }
 
 void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)

@@ -89,6 +89,9 @@ void hu_builder_add(hu_builder *b, const hu_builder_slice *slice);
 void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice);
 void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns);
 
+/* The same for an end that says nothing of its kind: closes what began last in the row, be it work of the host or a note. */
+void hu_builder_end_row(hu_builder *b, hu_builder_id pid, hu_builder_id tid, int64_t time_ns);
+
 /* For formats that pair beginnings and ends themselves: the end of a slice that was added with dur_ns 0. */
 void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns);
 

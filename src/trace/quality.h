@@ -14,6 +14,7 @@
 #define HU_REASONS(R)                                                                                        \
     R(MALFORMED, true, "malformed; skipped to the next event")                                               \
     R(NO_PHASE, true, "without a phase (\"ph\"), or with an unknown one")                                    \
+    R(ASYNC, false, "of asynchronous operations (b, n, e), which belong to no thread; not read")             \
     R(NO_TIME, true, "without a usable timestamp")                                                           \
     R(NO_DURATION, true, "complete, but without a usable duration")                                          \
     R(NEGATIVE_DURATION, false, "with a negative duration, read as 0")                                       \
