@@ -86,6 +86,19 @@ class Lead(unittest.TestCase):
         self.assertEqual(causes["operator"], 5 * 5_000)
         self.assertIn("nothing was recorded on the host", whole["verdict"]["text"])
 
+    def test_the_verdict_tells_of_what_waits(self) -> None:
+        """Of each ms 600 us in a frame that waits and 300 in nothing: the verdict gives what waits, as the table does."""
+        slices = []
+        for i in range(6):
+            at = 1000 + i * 1000
+            slices += [piece("user_annotation", f"ProfilerStep#{i}", at, 1000), piece("cpu_op", "aten::mm", at, 100),
+                       piece("python_function", "threading.py(355): wait", at + 100, 600)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": slices}))
+            text = report(path)["verdict"]["text"]
+        self.assertIn("threads takes 60 % of each step (0.60 of 1.00 ms)", text)
+
     def test_time_between_marks_of_the_profiler(self) -> None:
         """It is part of each step but the first, of which nobody knows it: the mean is that from mark to mark."""
         for mark, apart, counted in ((1000, 1000, 6), (1000, 3000, 5)):

@@ -367,6 +367,15 @@ class Real(Case):
         self.assertEqual((rank["cpu_samples"]["samples"], rank["cpu_samples"]["kernel_samples"]), (kernel + user, kernel))
         self.assertEqual(rank["cpu_samples"]["sample_ns"], 250_000)
 
+    def test_no_limit_is_kept_by_what_was_not_recorded(self) -> None:
+        """Samples name no data loader and no communication: a limit on them is neither kept nor breached."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "perf.txt")
+            path.write_text("".join(f"python 42 [000] {100 + i / 100:.6f}: 250000 cycles:u: \n\t 55d0 gemm+0x1 (/lib/a.so)\n\n" for i in range(99)))
+            status, out, err = run("check", path, "--json", "--max", "data=5%", "--max", "comm=5%", "-q")
+        got = {c["name"]: c["state"] for c in json.loads(out)["limits"]}
+        self.assertEqual((status, got["data"], got["comm"]), (0, "unknown", "unknown"), err)
+
     def test_against_perf(self) -> None:
         """perf's own reading of the same file: samples by module of the innermost frame; and its text, read by us."""
         if not DATA.exists() or not shutil.which("perf"):

@@ -100,6 +100,12 @@ class Strangers(unittest.TestCase):
             self.assertEqual(status, 0, err)
             text = json.loads(out)["verdict"]["text"]
             self.assertIn("5 events, and none is known as GPU work", text)
+            marks = [{"ph": "X", "cat": "nvtx", "name": "step", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 990} for i in range(6)]
+            path.write_text(json.dumps(marks + [{**m, "cat": "app", "name": "mine", "tid": 2, "dur": 700} for m in marks]))
+            verdict = json.loads(run("report", path, "--json")[1])["verdict"]
+            self.assertIn("Nobody can tell what takes most of the time: for 7", verdict["text"])
+            self.assertEqual(verdict["confidence"], "low")
+            path.write_text(json.dumps(events))
             self.assertIn("compile (700.0 \u00b5s in 2), link (500.0 \u00b5s in 1), test (20.0 \u00b5s in 1).", text)
             path.write_text("[]")
             self.assertNotIn("no time to explain.", json.loads(run("report", path, "--json")[1] or b'{"verdict": {"text": ""}}')["verdict"]["text"])

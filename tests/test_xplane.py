@@ -214,7 +214,8 @@ class Xplane(unittest.TestCase):
     def test_two_hosts_are_two_ranks(self) -> None:
         self.put(gpu_job(), "a.xplane.pb")
         self.put(gpu_job(), "b.xplane.pb")
-        (self.at / "a.trace.json.gz").write_bytes(gzip.compress(b'{"traceEvents":[]}'))
+        for copy in ("a.trace.json.gz", "perfetto_trace.json.gz"):
+            (self.at / copy).write_bytes(gzip.compress(b'{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":9,"cat":"cpu_op","name":"x"}]}'))
         self.assertEqual(len(report(self.at)["ranks"]), 2, "a Chrome trace of the same run is no rank")
 
     def chrome(self, device: str, rows: dict[int, tuple[str, str]]) -> Path:

@@ -19,12 +19,14 @@ static double share(const hu_digest *d, double part_ns)
 
 static const double MUCH_UNKNOWN = 0.1; /* of a step, in events that nobody here knows: anything may be in them */
 
-/* Does the trace show what the host does: operators, frames, calls of MPI, or states of its threads? */
+/* Does the trace show what the host does: operators, frames, calls of MPI, or what `holdup run` sees of its threads?  Where
+   perf sampled, no data loader and no communication has a name. */
 static bool shows_host(const hu_digest *d)
 {
     const int64_t *kinds = d->health.kinds;
 
-    return kinds[HU_KIND_CPU_OP] || kinds[HU_KIND_PYTHON] || kinds[HU_KIND_MPI] || d->host_time.is_recorded;
+    return kinds[HU_KIND_CPU_OP] || kinds[HU_KIND_PYTHON] || kinds[HU_KIND_MPI] ||
+           (d->host_time.is_recorded && !hu_str_starts(d->info.tool, HU_STR("perf ")));
 }
 
 /* Why no time of the host in something may be because it was not recorded; NULL: it is none. */

@@ -71,6 +71,12 @@ static bool is_unknown(const hu_digest *d, const hu_step_time *t, hu_role role)
            t->unknown_ns >= MOSTLY * t->role_ns[HU_ROLE_OTHER];
 }
 
+/* What the words for a role tell of: of the time without one, what is waited. */
+static double told_ns(const hu_step_time *t, hu_role role)
+{
+    return is_waiting(t, role) ? t->wait_ns : t->role_ns[role];
+}
+
 static hu_role largest_host_role(const hu_step_time *t)
 {
     hu_role best = HU_ROLE_COMMUNICATION;
@@ -193,14 +199,14 @@ static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char
     /* the category of communication includes its kernels, which are no idle time */
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
     role = largest_host_role(&host);
-    cause = hu_say_share(host.role_ns[role], t->idle_ns);
+    cause = hu_say_share(told_ns(&host, role), t->idle_ns);
     words = is_waiting(t, role)      ? wait_words
             : is_unknown(d, t, role) ? "the host has only events of unknown kinds"
                                      : host_words[role];
     code = words == host_words[HU_ROLE_CPU_EXEC] ? code_words(d) : "";
     if (code[0])
         say_launching(d, launching, sizeof launching);
-    if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
+    if (told_ns(&host, role) >= WORTH_NAMING * t->idle_ns)
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s%s%s.", s.pct, step,
                  s.of, cause.pct, words, code, launching);
     else
@@ -235,9 +241,11 @@ static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *
             "Nobody can tell what takes most of the time: for %s of %s (%s) the trace has only events of unknown kinds, "
             "no GPU work, operator, call or range. Most of their time: %s.",
             s.pct, step_words(d), s.of, d->health.others);
+        if (v->confidence > HU_CONFIDENCE_LOW)
+            v->confidence = HU_CONFIDENCE_LOW;
         return (hu_named){HU_TOPIC_UNRECORDED, t->role_ns[role] / t->step_ns};
     }
-    s = hu_say_share(role == HU_ROLE_COMMUNICATION && wait[0] ? waits_ns : t->role_ns[role], t->step_ns);
+    s = hu_say_share(role == HU_ROLE_COMMUNICATION && wait[0] ? waits_ns : told_ns(t, role), t->step_ns);
     snprintf(v->text, sizeof v->text, "%s. On the host, %s%s %s of %s (%s).", lead,
              role == HU_ROLE_COMMUNICATION                      ? wait
              : role == HU_ROLE_CPU_EXEC && !is_waiting(t, role) ? code_words(d)

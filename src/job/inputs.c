@@ -361,17 +361,20 @@ static int add_others(const char *path, hu_arena *arena, path_list *list, hu_err
     return 0;
 }
 
-/* JAX writes HOST.trace.json.gz beside HOST.xplane.pb, of the same run: it is no rank of its own. */
+/* JAX writes HOST.trace.json.gz and perfetto_trace.json.gz beside HOST.xplane.pb, of the same run: none is a rank of its own. */
 static bool is_copy(struct dirent **entries, int n, const char *name)
 {
     static const hu_str end = {".trace.json.gz", 14};
     const hu_str        file = hu_str_of(name);
+    const bool          is_perfetto = hu_str_equal(file, HU_STR("perfetto_trace.json.gz"));
 
-    if (!hu_str_ends(file, end))
+    if (!hu_str_ends(file, end) && !is_perfetto)
         return false;
     for (int i = 0; i < n; i++) {
         const hu_str other = hu_str_of(entries[i]->d_name);
 
+        if (is_perfetto && hu_str_ends(other, HU_STR(".xplane.pb")))
+            return true;
         if (other.n == file.n - end.n + 10 && hu_str_ends(other, HU_STR(".xplane.pb")) &&
             memcmp(other.p, file.p, file.n - end.n) == 0)
             return true;
