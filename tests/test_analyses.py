@@ -86,6 +86,31 @@ class Lead(unittest.TestCase):
         self.assertEqual(causes["operator"], 5 * 5_000)
         self.assertIn("nothing was recorded on the host", whole["verdict"]["text"])
 
+    def marked(self, *marks: tuple[str, float, float]) -> dict[str, Any]:
+        """Ranges with these names, beginnings and lengths, in ms; each launches a kernel of 1 ms and waits for it elsewhere."""
+        slices = []
+        for i, (name, at, dur) in enumerate(marks):
+            slices += [piece("user_annotation", name, 1000 * at, 1000 * dur), piece("kernel", "k", 1000 * at + 90, 1000, correlation=i + 1, device=0, stream=7),
+                       piece("cuda_runtime", "cudaLaunchKernel", 1000 * at + 50, 10, correlation=i + 1)]
+        slices += [piece("cpu_op", "aten::mm", 1000 * max(at + dur for _, at, dur in marks), 5)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": slices}))
+            return report(path)["ranks"][0]["steps"]
+
+    def test_short_marks_that_name_iterations(self) -> None:
+        """Even ones are steps, however short; uneven ones, few, and a call of an optimizer may be anything."""
+        even = [("train_step", 10.0 * i, 1.0) for i in range(8)]
+        steps = self.marked(*even)
+        self.assertEqual((steps["source"], steps["what"], steps["count"], steps["counted"], steps["mean_ns"]),
+                         ("annotation", "train_step", 8, 7, 10_000_000))
+        for marks in (even[:4], [(n, at + (9 if i == 3 else 0), d) for i, (n, at, d) in enumerate(even)], [("SGD.step", at, d) for _, at, d in even]):
+            self.assertNotEqual(self.marked(*marks)["source"], "annotation", marks)
+
+    def test_steps_within_epochs(self) -> None:
+        steps = self.marked(*[("epoch", 50.0 * i, 49.5) for i in range(3)], *[("train_step", 50.0 * i + 0.1 + 9.8 * k, 9.7) for i in range(3) for k in range(5)])
+        self.assertEqual((steps["what"], steps["count"]), ("train_step", 15))
+
     def test_the_verdict_tells_of_what_waits(self) -> None:
         """Of each ms 600 us in a frame that waits and 300 in nothing: the verdict gives what waits, as the table does."""
         slices = []

@@ -35,12 +35,17 @@
 #include "analyze/unknown.h"
 #include "base/map.h"
 
-enum { FEWEST_REPEATS = 3, ROUNDING_NS = 1000 }; /* abutting marks may overlap by what a clock of whole us hides */
+enum {
+    FEWEST_REPEATS = 3,
+    FEWEST_EVEN = 5,
+    ROUNDING_NS = 1000
+}; /* abutting marks may overlap by what a clock of whole us hides */
 
 static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
 static const double OWN_PART = 0.5;       /* of what the first step takes more: then it is no start */
 static const double LEAST_BETWEEN = 0.02; /* of the time, between an engine's passes; of a step, behind its mark */
 static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
+static const double MOST_UNEVEN = 1.25;   /* times the least distance of marks that are even */
 static const double LEAST_COVERAGE = 0.5; /* of its thread's busy time, for an annotation to be the step */
 
 typedef HU_VEC(hu_step) step_list;
@@ -93,11 +98,12 @@ static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_a
 typedef struct {
     uint32_t name, track; /* of the first */
     uint32_t count;
-    int64_t  covered_ns, start_ns, last_end_ns, number;
-    hu_str   stem;        /* of a mark of iterations */
-    bool     overlaps;    /* two at once: not a sequence of steps */
-    bool     is_numbered; /* each number is larger than the one before, */
-    bool     is_counted;  /* by one */
+    int64_t  covered_ns, start_ns, last_start_ns, last_end_ns, number;
+    int64_t  least_apart_ns, most_apart_ns; /* from one beginning to the next */
+    hu_str   stem;                          /* of a mark of iterations */
+    bool     overlaps;                      /* two at once: not a sequence of steps */
+    bool     is_numbered;                   /* each number is larger than the one before, */
+    bool     is_counted;                    /* by one */
 } candidate;
 
 static uint64_t series_key(uint32_t track, uint32_t name, hu_str stem)
@@ -118,11 +124,14 @@ static bool is_of_series(const hu_trace *trace, const candidate *c, uint32_t nam
 /*
  * Of the capture, or of its own extent where it says that it marks iterations.  Who counts them may mark as little as he
  * likes: with asynchronous dispatch (JAX) the host is done with a step long before the device, and a step lasts from mark to
- * mark.
+ * mark.  So may who names iterations and marks them evenly; "Optimizer.step#SGD.step" is a call that a profiler saw.
  */
 static bool covers_enough(const candidate *c, int64_t capture_ns)
 {
     if (c->is_numbered && c->is_counted)
+        return true;
+    if (c->stem.n && !hu_str_has(c->stem, HU_STR(".")) && c->count >= FEWEST_EVEN &&
+        (double)c->most_apart_ns <= MOST_UNEVEN * (double)c->least_apart_ns)
         return true;
     const int64_t whole_ns = c->stem.n ? c->last_end_ns - c->start_ns : capture_ns;
 
@@ -156,6 +165,23 @@ static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch,
     return 0;
 }
 
+static void note_distance(candidate *c, int64_t ns)
+{
+    c->least_apart_ns = ns < c->least_apart_ns ? ns : c->least_apart_ns;
+    c->most_apart_ns = ns > c->most_apart_ns ? ns : c->most_apart_ns;
+}
+
+/* Of two series that may be the steps: who names iterations knows better than who names what holds several ("epoch"). */
+static bool is_better(const candidate *c, const candidate *best)
+{
+    if (!best)
+        return true;
+    if (!c->stem.n != !best->stem.n && c->track == best->track &&
+        (c->stem.n ? c->count > best->count : best->count > c->count))
+        return c->stem.n > 0;
+    return c->covered_ns > best->covered_ns;
+}
+
 static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_arena *scratch, candidate **out, size_t *n,
                                hu_error *err)
 {
@@ -187,6 +213,7 @@ static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_a
                                      .number = -1,
                                      .is_numbered = true,
                                      .is_counted = true,
+                                     .least_apart_ns = INT64_MAX,
                                      .last_end_ns = INT64_MIN + ROUNDING_NS};
 
             if (!hu_vec_push(scratch, &list, fresh))
@@ -198,7 +225,9 @@ static int collect_annotations(const hu_trace *trace, const uint8_t *names, hu_a
         c->is_numbered &= number > c->number;
         c->is_counted &= c->count == 0 || number == c->number + 1;
         c->number = number;
-        c->count++;
+        if (c->count++)
+            note_distance(c, s.start_ns[i] - c->last_start_ns);
+        c->last_start_ns = s.start_ns[i];
         c->covered_ns += s.dur_ns[i];
         c->last_end_ns = s.start_ns[i] + s.dur_ns[i];
     }
@@ -285,8 +314,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
         const candidate *c = &list[i];
         bool             is_outlived;
 
-        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns) ||
-            (best && c->covered_ns <= best->covered_ns))
+        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns) || !is_better(c, best))
             continue;
         rc = outlive(trace, c, scratch, &is_outlived, err);
         if (rc < 0)
