@@ -110,6 +110,15 @@ class Strangers(unittest.TestCase):
             path.write_text("[]")
             self.assertNotIn("no time to explain.", json.loads(run("report", path, "--json")[1] or b'{"verdict": {"text": ""}}')["verdict"]["text"])
 
+    def test_what_recurs_in_a_program_of_any_kind_is_no_step(self) -> None:
+        """clang -ftime-trace gives no categories: "Source" is no step, "step" is one."""
+        for name, source in (("Source", "none"), ("step", "annotation")):
+            events = [{"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 900} for at in (0, 1000, 2500, 3900, 6000)]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "trace.json"
+                path.write_text(json.dumps({"traceEvents": events, "beginningOfTime": 1}))
+                self.assertEqual(json.loads(run("report", path, "--json")[1])["ranks"][0]["steps"]["source"], source, name)
+
     def test_a_trace_that_mentions_them(self) -> None:
         """The same words inside of a trace: it stays one."""
         event = '{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}'

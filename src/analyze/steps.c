@@ -303,6 +303,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
     const uint32_t  *order = hu_trace_order(trace);
     size_t           n_tracks, n = 0;
     const hu_track  *tracks = hu_trace_tracks(trace, &n_tracks);
+    const bool       is_of_profiler = hu_trace_get_info(trace)->tool.n > 0; /* else any program's: "Source" of a compiler */
     candidate       *list = NULL;
     const candidate *best = NULL;
     int64_t          start_ns, end_ns, *ends_ns;
@@ -314,7 +315,8 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
         const candidate *c = &list[i];
         bool             is_outlived;
 
-        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns) || !is_better(c, best))
+        if (c->count < FEWEST_REPEATS || c->overlaps || (!is_of_profiler && !c->stem.n) ||
+            !covers_enough(c, end_ns - start_ns) || !is_better(c, best))
             continue;
         rc = outlive(trace, c, scratch, &is_outlived, err);
         if (rc < 0)
