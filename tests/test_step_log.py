@@ -50,6 +50,10 @@ class Case(unittest.TestCase):
     def of(self, text: str | bytes, *words: object) -> dict[str, Any]:
         return self.ask(self.write(text), *words)
 
+    def said(self, *words: object) -> str:
+        """The text of train.log as one line."""
+        return " ".join(run("report", self.folder / "train.log", *words)[1].decode().split())
+
     def hints(self, told: dict[str, Any]) -> dict[str, dict[str, Any]]:
         return {h["id"]: h for h in told["hints"]}
 
@@ -316,6 +320,34 @@ class Steps(Case):
         self.assertEqual(told["step"]["min_ns"], 330_000_000)
         again = self.ask(self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(1, 101)), "a"), self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(81, 181)), "b"))
         self.assertEqual((again["step"]["restarts"], again["step"]["repeated_steps"]), (1, 20))
+
+    def test_lines_that_are_many_steps_apart(self) -> None:
+        """Times of day say whether a line has the time of one step or of all of them; else the report says that nothing does."""
+        at = lambda s: f"2026-03-04 10:{s // 60 % 60:02}:{s % 60:02}"
+        every = lambda time: "".join(f"{at(i * 50)} step {i * 100} loss 1 time {time}\n" for i in range(1, 25))
+        told = self.of(every("50.1s"))["step"]
+        self.assertEqual((told["median_ns"], told["steps_per_line"], told["steps"], told["time_is_of"]), (501_000_000, 100, 2400, "line"))
+        self.assertIn("by the times of day it has the time of all of them", self.said())
+        told = self.of(every("0.501s"))["step"]
+        self.assertEqual((told["median_ns"], told["steps_per_line"], told["steps"], told["time_is_of"]), (501_000_000, 1, 24, "step"))
+        told = self.of("".join(f"step {i * 100} loss 1 time 50.1s\n" for i in range(1, 25)))["step"]
+        self.assertEqual((told["median_ns"], told["time_is_of"]), (50_100_000_000, "unknown"))
+        self.assertIn("nothing tells whether", self.said())
+        told = self.of("".join(f"step {i * 100} loss 1 step_time 0.5s\n" for i in range(1, 25)))["step"]
+        self.assertEqual(told["time_is_of"], "step")
+
+    def test_times_that_rise(self) -> None:
+        """They may be those since the start, and the report says why it has no steps; not where the times of day fit steps."""
+        told = self.of("".join(f"step {i} | step_time {500 + 10 * i} ms\n" for i in range(1, 100)))
+        self.assertEqual((told["step"], told["rising_lines"]), (None, 99))
+        self.assertIn("Cannot tell: the time rises from each line to the next", self.said())
+        seconds, lines = 0.0, []
+        for i in range(1, 100):
+            seconds += 0.5 + 0.01 * i
+            lines.append(f"2026-03-04 10:{int(seconds) // 60:02}:{int(seconds) % 60:02} step {i} | step_time {500 + 10 * i} ms\n")
+        told = self.of("".join(lines))
+        self.assertEqual((told["step"]["count"], told["rising_lines"]), (99, 0))
+        self.assertIn("grows", self.hints(told))
 
     def test_prefixes_of_many_ranks(self) -> None:
         for form in ("{r:2}: ", "[rank{r}] ", "[default{r}]:", "[1,{r}]<stdout>:"):

@@ -56,8 +56,7 @@ static double seconds_by_rate(const hu_step_log *log, size_t first, int64_t *roo
     return n ? hu_stats_of(room, n).median / 1e9 : (double)NAN;
 }
 
-/* Seconds from one step to the next by times of day; NaN: there are none, or they are too coarse. */
-static double seconds_by_clock(const hu_step_log *log, size_t first, int64_t *room)
+double hu_log_seconds_by_clock(const hu_step_log *log, size_t first, bool of_lines, int64_t *room)
 {
     int64_t total = 0, steps = 0, resolution = SECOND;
     size_t  n = 0;
@@ -67,9 +66,9 @@ static double seconds_by_clock(const hu_step_log *log, size_t first, int64_t *ro
             resolution = SECOND / 1000;
     for (size_t i = first + 1; i < log->steps.n; i++) {
         const hu_log_step *a = &log->steps.at[i - 1], *b = &log->steps.at[i];
-        const int64_t      more = b->iteration - a->iteration, ns = b->at_ns - a->at_ns;
+        const int64_t      apart = b->iteration - a->iteration, ns = b->at_ns - a->at_ns, more = of_lines ? 1 : apart;
 
-        if (!a->at_ns || !b->at_ns || more <= 0 || ns < 0 || a->run != b->run || a->epoch != b->epoch)
+        if (!a->at_ns || !b->at_ns || apart <= 0 || ns < 0 || a->run != b->run || a->epoch != b->epoch)
             continue;
         if (__builtin_add_overflow(total, ns, &total) || __builtin_add_overflow(steps, more, &steps))
             return NAN;
@@ -92,7 +91,7 @@ static hu_log_unit decide(const hu_step_log *log, size_t first, int64_t *room, d
         return HU_LOG_UNIT_TOLD;
     if ((*unit_s = unit_near(seconds_by_rate(log, first, room), number, AGREES)) > 0)
         return HU_LOG_UNIT_RATE;
-    if ((*unit_s = unit_near(seconds_by_clock(log, first, room), number, AGREES)) > 0)
+    if ((*unit_s = unit_near(hu_log_seconds_by_clock(log, first, false, room), number, AGREES)) > 0)
         return HU_LOG_UNIT_CLOCK;
     if (first && log->unit_s > 0) { /* files before it of the same run */
         *unit_s = log->unit_s;

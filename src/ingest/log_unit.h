@@ -12,4 +12,8 @@
  */
 bool hu_log_unit_find(hu_step_log *log, size_t first, double given_s, hu_arena *arena);
 
+/* Seconds from a step to the next, or from a line to the next, by times of day; NaN: there are none, or they are too coarse.
+ * `room` is for as many numbers as there are steps. */
+double hu_log_seconds_by_clock(const hu_step_log *log, size_t first, bool of_lines, int64_t *room);
+
 #endif

@@ -323,8 +323,22 @@ static bool is_known_for_seconds(hu_str line)
     return false;
 }
 
-/* NaN: no key of a time is there, or it is no time of a step; *is_bare: neither key nor line says the unit. */
-static double find_seconds(hu_str line, bool *is_bare, double *unit_s)
+/* "time" alone says neither that it is a step's nor that it is that of all steps since the line before. */
+static bool is_vague_key(const char *key)
+{
+    static const char *const vague[] = {"time", "time_ms", "took"};
+
+    for (size_t i = 0; i < HU_COUNT(vague); i++)
+        if (strcmp(key, vague[i]) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * NaN: no key of a time is there, or it is no time of a step; *is_bare: neither key nor line says the unit; *is_vague: it does
+ * not say of how many steps.
+ */
+static double find_seconds(hu_str line, bool *is_bare, bool *is_vague, double *unit_s)
 {
     static const struct {
         const char *key;
@@ -368,6 +382,7 @@ static double find_seconds(hu_str line, bool *is_bare, double *unit_s)
                 continue;
             seconds = seconds_of(line, number, at + n, keys[i].unit == 0 ? 1 : keys[i].unit, &has_unit);
             *is_bare = !has_unit && keys[i].unit == 0 && !is_known_for_seconds(line);
+            *is_vague = is_vague_key(keys[i].key) && !is_known_for_seconds(line);
             *unit_s = *is_bare ? 0 : seconds / number;
             if (seconds > 0 && seconds < (*is_bare ? MOST_BARE : MOST_SECONDS))
                 return seconds;
@@ -536,7 +551,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
     *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1, .epoch = -1, .rank = -1};
     if (step->iteration < 0)
         return HU_LINE_NONE;
-    seconds = find_seconds(line, &is_bare, &step->unit_s);
+    seconds = find_seconds(line, &is_bare, &step->is_vague, &step->unit_s);
     if (find_word(line, 0, "elapsed time per iteration (ms)", &unused) ||
         find_word(line, 0, "elapsed_time_per_iteration_ms", &unused) ||
         find_word(line, 0, "elapsed time per iteration (s)", &unused))

@@ -19,6 +19,7 @@
 #include "ingest/format.h"
 #include "ingest/log_unit.h"
 #include "ingest/log_blocks.h"
+#include "ingest/log_interval.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
@@ -39,6 +40,9 @@ enum {
     LEAST_CUMULATIVE = 12,
     MOST_OOM = 160
 };
+
+static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
+static const double MOST_APART = 1.5;    /* times, that two measures of one time may differ */
 
 typedef struct {
     hu_step_log   *out;
@@ -521,7 +525,20 @@ static bool take_rank_file(const reader *r)
     return true;
 }
 
-/* A time that is longer on every line is that since the start of the run, not of a step. */
+/* The times of day say that as much passed as all these steps took. */
+static bool do_fill_the_clock(const hu_log_step *steps, size_t n)
+{
+    const double passed = (double)(steps[n - 1].at_ns - steps[0].at_ns);
+    double       sum = 0;
+
+    if (!steps[0].at_ns || !steps[n - 1].at_ns || passed < LEAST_PASSED)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        sum += (double)steps[i].ns * (double)(steps[i].iteration - steps[i - 1].iteration);
+    return !steps[0].is_bare && sum < MOST_APART * passed && passed < MOST_APART * sum;
+}
+
+/* A time that is longer on every line is that since the start of the run, not of a step; or else steps grow. */
 static bool is_since_start(const reader *r)
 {
     const hu_log_step *steps = r->out->steps.at;
@@ -531,14 +548,16 @@ static bool is_since_start(const reader *r)
     for (size_t i = r->first + 1; i < r->out->steps.n; i++)
         if (steps[i].ns <= steps[i - 1].ns)
             return false;
-    return true;
+    return !do_fill_the_clock(steps + r->first, r->out->steps.n - r->first);
 }
 
 /* One line that looks like a step is none. */
 static bool is_worth(const reader *r)
 {
-    if (!r->is_probe && is_since_start(r))
+    if (!r->is_probe && is_since_start(r)) {
+        r->out->n_rising += r->out->steps.n - r->first;
         return false;
+    }
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
@@ -599,6 +618,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         out->steps.n = r.first;
     if (rc == 0)
         rc = find_unit(&r, how, err);
+    if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(out, r.first, arena))
+        rc = hu_fail_memory(err);
     if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.first))
         out->has_falls = had_falls;
     if (rc == 0 && take_rank_file(&r))

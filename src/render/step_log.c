@@ -76,6 +76,13 @@ const char *hu_log_unit_words(const hu_step_log *log)
     return agrees[log->unit == HU_LOG_UNIT_CLOCK][log->unit_s == 1 ? 0 : log->unit_s > 1e-5 ? 1 : 2];
 }
 
+const char *hu_log_interval_key(hu_log_interval interval)
+{
+    static const char *const keys[] = {"step", "step", "line", "unknown"};
+
+    return keys[interval];
+}
+
 const char *hu_log_anew_key(hu_log_anew anew)
 {
     static const char *const keys[] = {"unknown", "later", "ranks"};

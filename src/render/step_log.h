@@ -42,6 +42,7 @@ const char *hu_log_unit_words(const hu_step_log *log);
 bool hu_log_anew_words(const hu_step_log *log, char *out, size_t room);
 
 /* "ranks", "later", "unknown" */
+const char *hu_log_interval_key(hu_log_interval interval);
 const char *hu_log_anew_key(hu_log_anew anew);
 
 /* "told", "given", "rate", "clock", "unknown" */

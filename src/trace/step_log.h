@@ -16,19 +16,20 @@
 typedef struct {
     int64_t  epoch; /* whose iteration it is, where the line tells that; else -1 */
     int64_t  iteration;
-    int64_t  ns;      /* of one step; the mean of `covers` steps */
-    int64_t  covers;  /* steps since the line before, where the line is their mean; else 1 */
-    double   batch;   /* samples of all ranks in a step; NaN not told */
-    double   tokens;  /* per second; NaN */
-    double   samples; /* per second; NaN */
-    double   tflops;  /* per GPU and second; NaN */
-    double   per_s;   /* steps per second; NaN */
-    uint64_t line;    /* from 1 on */
-    uint32_t run;     /* 0, and one more for each restart */
-    int64_t  rank;    /* that a launcher's prefix names, of the line that told it first; -1 */
-    int64_t  at_ns;   /* Unix time that was printed last, at its line or before it; 0 none */
-    bool     is_bare; /* the line does not say the unit of its time */
-    double   unit_s;  /* seconds of the unit that it says; 0 */
+    int64_t  ns;       /* of one step; the mean of `covers` steps */
+    int64_t  covers;   /* steps since the line before, where the line is their mean; else 1 */
+    double   batch;    /* samples of all ranks in a step; NaN not told */
+    double   tokens;   /* per second; NaN */
+    double   samples;  /* per second; NaN */
+    double   tflops;   /* per GPU and second; NaN */
+    double   per_s;    /* steps per second; NaN */
+    uint64_t line;     /* from 1 on */
+    uint32_t run;      /* 0, and one more for each restart */
+    int64_t  rank;     /* that a launcher's prefix names, of the line that told it first; -1 */
+    int64_t  at_ns;    /* Unix time that was printed last, at its line or before it; 0 none */
+    bool     is_bare;  /* the line does not say the unit of its time */
+    bool     is_vague; /* nor whether that is of one step, or of all since the line before */
+    double   unit_s;   /* seconds of the unit that it says; 0 */
 } hu_log_step;
 
 /* How the unit of times that say none is known. */
@@ -48,6 +49,14 @@ typedef enum {
     HU_LOG_ANEW_LATER,   /* by the times of day: no ranks */
     HU_LOG_ANEW_RANKS,   /* at the same times of day: of each step the slowest is kept */
 } hu_log_anew;
+
+/* Whose time a line has that comes many steps after the line before. */
+typedef enum {
+    HU_LOG_INTERVAL_NONE,    /* lines name each step, or each has the mean of those since the line before */
+    HU_LOG_INTERVAL_STEP,    /* that of one step: lines, their writer or the times of day say so */
+    HU_LOG_INTERVAL_LINE,    /* that of all of them, by the times of day: `ns` is their mean */
+    HU_LOG_INTERVAL_UNKNOWN, /* it is taken for that of one */
+} hu_log_interval;
 
 /* One of the times below a step, under the log's own name. */
 typedef struct {
@@ -107,7 +116,9 @@ typedef struct {
     hu_log_anew      anew;             /* what that is */
     bool             has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
     hu_log_unit      unit;
-    double           unit_s;   /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
+    double           unit_s; /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
+    hu_log_interval  interval;
+    uint64_t         n_rising; /* lines whose times rise from each to the next: since the start, so they are no steps here */
     bool             has_zone; /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 

@@ -73,6 +73,7 @@ static void write_step(hu_json_out *j, const hu_log_report *r)
     write_times(j, &a->step, a->has_no_unit);
     hu_json_int(j, "steps", a->n_steps);
     hu_json_int(j, "steps_per_line", a->covers);
+    hu_json_str(j, "time_is_of", hu_str_of(hu_log_interval_key(r->log->interval)));
     hu_json_int(j, "lines_of_other_ranks", (int64_t)r->log->n_twins);
     hu_json_int(j, "begin_anew", (int64_t)r->log->n_anew);
     if (r->log->n_anew)
@@ -180,6 +181,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     hu_json_str(&j, "kind", HU_STR("step_log"));
     hu_json_str(&j, "writer", r->log->writer);
     hu_json_int(&j, "lines", (int64_t)r->log->n_lines);
+    hu_json_int(&j, "rising_lines", (int64_t)r->log->n_rising);
     write_step(&j, r);
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);

@@ -40,8 +40,13 @@ static void write_step(const hu_log_report *r, hu_out *out)
     char                 line[LINE_BYTES];
     size_t               n;
 
-    if (a->step.n == 0)
+    if (a->step.n == 0) {
+        if (r->log->n_rising)
+            write_wrapped(r, out, "STEP",
+                          "Cannot tell: the time rises from each line to the next, as the time since the start does, or as "
+                          "steps do that grow. --pattern takes it for that of a step.");
         return;
+    }
     if (a->has_change) /* a median over both levels is that of neither */
         n = (size_t)snprintf(line, sizeof line, "%s, typically, and from step %lld on %s",
                              hu_log_say_time(a, a->before_ns).t, (long long)a->change_at, hu_log_say_time(a, a->after_ns).t);
@@ -61,9 +66,14 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (hu_log_unit_words(r->log))
         write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
-        snprintf(line, sizeof line, "each line is the mean of %s steps", hu_say_count(a->covers).t);
+        snprintf(line, sizeof line, "each line is the mean of %s steps%s", hu_say_count(a->covers).t,
+                 r->log->interval == HU_LOG_INTERVAL_LINE ? ": by the times of day it has the time of all of them" : "");
         write_wrapped(r, out, "", line);
     }
+    if (r->log->interval == HU_LOG_INTERVAL_UNKNOWN)
+        write_wrapped(r, out, "",
+                      "lines are several steps apart, and nothing tells whether a time is that of one step or of all since "
+                      "the line before: it is taken for that of one");
     if (hu_log_anew_words(r->log, line, sizeof line))
         write_wrapped(r, out, "", line);
     if (r->log->n_twins && !(r->log->n_anew && r->log->anew == HU_LOG_ANEW_RANKS))
