@@ -200,6 +200,12 @@ class Places(Case):
             self.assertIn(word, run("info", path)[1].decode())
             self.assertIn("holdup report FILE", run("query", path, "select 1")[2])
 
+    def test_curves_are_not_compared(self) -> None:
+        """It does not say that two files of one tool are of two."""
+        status, _, err = run("diff", self.put("m.dat", MPROF), self.put("n.dat", MPROF))
+        self.assertEqual(status, 2)
+        self.assertIn("curves of memory_profiler are not compared", err)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -321,6 +321,18 @@ class Steps(Case):
         again = self.ask(self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(1, 101)), "a"), self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(81, 181)), "b"))
         self.assertEqual((again["step"]["restarts"], again["step"]["repeated_steps"]), (1, 20))
 
+    def test_progress_bars(self) -> None:
+        """They are refused with a pattern that reads them: seconds of an iteration, and iterations of a second."""
+        bar = "{{'loss': 2.1, 'epoch': 0.02}}\n\r  1%|#    | {i}/400 [00:10<07:10,  {n}, loss=1.2]"
+        for form, ns in (("1.25s/it", 1_250_000_000), ("4.00it/s", 250_000_000)):
+            path = self.write("".join(bar.format(i=i, n=form) for i in range(1, 200)))
+            for words in (("report", path), ("check", path)):
+                status, _, err = run(*words)
+                self.assertEqual(status, 3)
+                self.assertIn("this is a log with a progress bar", err)
+            pattern = re.search(r"--pattern '(.*)'", err)[1]
+            self.assertEqual(self.ask(path, "--pattern", pattern)["step"]["median_ns"], ns)
+
     def test_lines_that_are_many_steps_apart(self) -> None:
         """Times of day say whether a line has the time of one step or of all of them; else the report says that nothing does."""
         at = lambda s: f"2026-03-04 10:{s // 60 % 60:02}:{s % 60:02}"
@@ -534,6 +546,20 @@ class Timeouts(Case):
         self.assertEqual((told["step"]["count"], told["hang"]["waiting"]), (39, [0]))
         told = self.of(NOISE + "INFO: the watchdog of NCCL work: fine\n" + "".join(f"step {i} time 0.3s\n" for i in range(1, 40)))
         self.assertEqual((told["timeouts"], told["hang"]), ([], None))
+
+
+class Elsewhere(Case):
+    """What commands that want a trace say of logs."""
+
+    def test_check_knows_a_log(self) -> None:
+        wait = "[rank1]:[E304 12:10:00.1 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, " \
+               "NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
+        for text in (wait, "".join(f"3: step {i} loss 1.0 step_time 0.50s\n" for i in range(9))):
+            status, _, err = run("check", self.write(text))
+            self.assertEqual(status, 3)
+            self.assertIn("this is a log, which has no timeline; `holdup report FILE` tells what it says", err)
+        told = json.loads(run("info", self.write(wait), "--json")[1])
+        self.assertEqual((told["format"], told["timeouts"]), ("log without times of steps", 1))
 
 
 class Piped(Case):

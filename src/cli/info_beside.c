@@ -128,7 +128,8 @@ static void write_log(writer *w, const hu_beside_log *l)
          l->log.steps.n     ? HU_STR("log of a training run")
          : has_calls        ? HU_STR("calls of NCCL's Inspector")
          : l->log.benches.n ? HU_STR("results of a test of collectives")
-                            : HU_STR("log with lines of NCCL, and none of steps"));
+         : nccl->n_lines    ? HU_STR("log with lines of NCCL, and none of steps")
+                            : HU_STR("log without times of steps"));
     text(w, "tool", "tool",
          l->log.writer.n              ? l->log.writer
          : nccl->n_lines || has_calls ? HU_STR("NCCL")
@@ -139,6 +140,8 @@ static void write_log(writer *w, const hu_beside_log *l)
     if (l->says.step.n && !l->says.has_no_unit)
         text(w, "median_step", "median step", hu_str_of(step));
     count(w, "nccl_lines", "NCCL lines", (int64_t)nccl->n_lines);
+    if (l->log.timeouts.n)
+        count(w, "timeouts", "timeouts", (int64_t)l->log.timeouts.n);
     if (nccl->ranks)
         count(w, "ranks", "ranks", nccl->ranks);
 }

@@ -84,6 +84,11 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
     for (size_t k = 0; k < HU_COUNT(files); k++)
         if (read_one(paths[k], &shared->limits, arena, &files[k], &err) < 0)
             return hu_command_fail(&err);
+    if (files[0].memory.n_samples && files[1].memory.n_samples) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "curves of memory_profiler are not compared; `holdup report FILE` tells the peak of each");
+        return hu_command_fail(&err);
+    }
     if (files[0].rows.n == 0 || !hu_str_equal(files[0].tool, files[1].tool)) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "two files of benchmarks of one tool are compared; these are of %.*s and %.*s", HU_FMT(files[0].tool),

@@ -6,9 +6,31 @@
 
 #include "base/utf8.h"
 #include "ingest/format.h"
+#include "ingest/step_log.h"
 #include "ingest/strangers.h"
 
-static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
+/* A dictionary as Python prints it, which trainers do into logs: "{'loss': 2.1, 'epoch': 0.02}". */
+static bool is_python(hu_str head)
+{
+    return hu_str_starts(head, HU_STR("{'"));
+}
+
+static int fail_text(hu_input *in, hu_str head, hu_error *err)
+{
+    if (hu_step_log_begins(in))
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                       "this is a log, which has no timeline; `holdup report FILE` tells what it says");
+    if (hu_str_has(head, HU_STR("s/it")) || hu_str_has(head, HU_STR("it/s")))
+        return hu_fail(
+            err, HU_EFORMAT, hu_input_name(in), 0,
+            "this is a log with a progress bar, which holdup reads with --pattern alone (docs/formats/step-log.md): "
+            "holdup report FILE --pattern '([0-9]+)/[0-9]+ \\[.* ([0-9.]+)(s/it|it/s)'");
+    return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                   "this is text, not a format that holdup reads (docs/formats.md); of a log tell how it prints a step: "
+                   "holdup report FILE --pattern 'step ([0-9]+).* ([0-9.]+) (ms|s)'");
+}
+
+static int fail_unknown(hu_input *in, hu_str head, hu_error *err)
 {
     const char *stranger = hu_stranger_words(head);
     const bool  is_text = hu_looks_like_text(head);
@@ -27,9 +49,7 @@ static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
     if (stranger)
         return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is %s", stranger);
     if (is_text)
-        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
-                       "this is text, not a format that holdup reads (docs/formats.md); of a log tell how it prints a step: "
-                       "holdup report FILE --pattern 'step ([0-9]+).* ([0-9.]+) (ms|s)'");
+        return fail_text(in, head, err);
     return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                    "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
                    (unsigned)(unsigned char)head.p[0], known);
@@ -38,7 +58,7 @@ static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
 hu_builder *hu_open_input(hu_input *in, const hu_input_options *options, hu_error *err)
 {
     const hu_str     head = hu_input_head(in);
-    const hu_format *format = hu_format_find(head);
+    const hu_format *format = is_python(head) ? NULL : hu_format_find(head);
     hu_builder      *b = NULL;
 
     if (hu_stranger_impostor_words(head)) {

@@ -295,12 +295,20 @@ static hu_str group(hu_str line, const regmatch_t *found, size_t k)
     return found[k].rm_so < 0 ? (hu_str){0} : (hu_str){line.p + found[k].rm_so, (size_t)(found[k].rm_eo - found[k].rm_so)};
 }
 
+/* Progress bars (tqdm) print seconds of an iteration, or, where these are short, iterations of a second.  NaN: neither. */
+static double bar_seconds(hu_str unit, double number)
+{
+    return hu_str_starts(unit, HU_STR("s/it")) ? number : hu_str_starts(unit, HU_STR("it/s")) ? 1 / number : (double)NAN;
+}
+
 /* By the group of the unit, else by what stands behind the number. */
 static double pattern_seconds(hu_str line, hu_str unit, double number, size_t end, bool *is_bare)
 {
     double seconds = hu_line_unit(unit) * number;
 
     *is_bare = false;
+    if (isnan(seconds))
+        seconds = bar_seconds(unit.n ? unit : (hu_str){line.p + end, line.n - end}, number);
     if (isnan(seconds) && unit.n == 0)
         seconds = hu_line_time(line, number, end, is_bare);
     if (isfinite(seconds))
