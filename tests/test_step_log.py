@@ -321,6 +321,24 @@ class Steps(Case):
         again = self.ask(self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(1, 101)), "a"), self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(81, 181)), "b"))
         self.assertEqual((again["step"]["restarts"], again["step"]["repeated_steps"]), (1, 20))
 
+    def test_the_slow_rank(self) -> None:
+        """It is named, by prefixes or by files, if nearly all of its lines are above those of the others."""
+        line = lambda i, ms: f"step {i} | loss 3.0 | dt: {ms + i % 3}.00ms\n"
+        for form in ("{r:2}: ", "[rank{r}]:", "[1,{r}]<stdout>:"):
+            told = self.of("".join(form.format(r=r) + line(i, 400 if r == 5 else 300) for i in range(1, 30) for r in range(8)))
+            hint = self.hints(told)["slow_rank"]
+            self.assertRegex(hint["words"], "^Rank 5 prints times of steps that are 33 % longer than those of the other 7 ")
+            self.assertAlmostEqual(hint["most_saved_ns_per_step"], 1e8, delta=1e6)
+        paths = [self.write("".join(line(i, 400 if r == 2 else 300) for i in range(1, 30)), f"rank{r}.log") for r in range(4)]
+        self.assertRegex(self.hints(self.ask(*paths))["slow_rank"]["words"], "^The rank of rank2.log prints .* 33 % longer .* the other 3 ")
+        alike = self.of("".join(f"{r}: " + line(i, 300 + 90 * ((i + r) % 4 == 0)) for i in range(1, 30) for r in range(8)))
+        self.assertNotIn("slow_rank", self.hints(alike))
+
+    def test_micro_steps_are_not_called_ranks(self) -> None:
+        told = self.of("".join(f"step {i // 4} micro_step {i % 4} loss 1 time 0.1s\n" for i in range(200)))
+        self.assertEqual(told["step"]["count"], 50)
+        self.assertIn("several lines tell the same step, and none of them whose it is", self.said())
+
     def test_progress_bars(self) -> None:
         """They are refused with a pattern that reads them: seconds of an iteration, and iterations of a second."""
         bar = "{{'loss': 2.1, 'epoch': 0.02}}\n\r  1%|#    | {i}/400 [00:10<07:10,  {n}, loss=1.2]"

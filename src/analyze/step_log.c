@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEAST_FOR_CHANGE = 20, LEAST_SLOW_FOR_PERIOD = 3 };
+enum { LEAST_FOR_CHANGE = 20, LEAST_SLOW_FOR_PERIOD = 3, LEAST_OF_RANK = 8 };
+static const double SLOW_RANK = 1.1;     /* times the median of the other ranks */
 static const double SLOW = 1.5;          /* times the median */
 static const double LEAST_CHANGE = 0.05; /* of the level */
 static const double LEAST_SIGNAL = 8;    /* standard errors */
@@ -300,6 +301,49 @@ static bool measure_steps(const hu_step_log *log, hu_arena *arena, hu_log_answer
     return true;
 }
 
+/* ranks */
+
+/* A rank whose lines are nearly all above the median of the others' medians. */
+static bool measure_ranks(const hu_log_rank *ranks, size_t n_ranks, hu_arena *arena, hu_log_answer *a)
+{
+    int64_t           *medians = hu_arena_alloc(arena, (n_ranks + 1) * sizeof *medians);
+    const hu_log_rank *slowest = NULL;
+    hu_stats           worst = {0}, rest;
+    size_t             n = 0;
+
+    if (!medians)
+        return false;
+    for (size_t i = 0; i < n_ranks; i++) {
+        int64_t *room;
+        hu_stats own;
+
+        if (ranks[i].ns.n < LEAST_OF_RANK)
+            continue;
+        room = hu_arena_alloc(arena, ranks[i].ns.n * sizeof *room);
+        if (!room)
+            return false;
+        memcpy(room, ranks[i].ns.at, ranks[i].ns.n * sizeof *room);
+        own = hu_stats_of(room, ranks[i].ns.n);
+        if (slowest && own.median <= worst.median) {
+            medians[n++] = llround(own.median);
+            continue;
+        }
+        if (slowest)
+            medians[n++] = llround(worst.median);
+        slowest = &ranks[i];
+        worst = own;
+    }
+    if (n == 0)
+        return true;
+    rest = hu_stats_of(medians, n);
+    if (worst.median < SLOW_RANK * rest.median || worst.p10 <= rest.median || rest.median <= 0)
+        return true;
+    a->slow_rank = slowest;
+    a->slow_rank_by = worst.median / rest.median;
+    a->n_ranks = n + 1;
+    return true;
+}
+
 /* parts */
 
 /* Names of Megatron-LM, Megatron-DeepSpeed and DeepSpeed, and where those times lie. */
@@ -518,7 +562,9 @@ static bool measure_prints(const hu_step_log *log, hu_arena *arena, hu_log_answe
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out)
 {
     *out = (hu_log_answer){.n_runs = 1, .rest_ns = NAN, .has_no_unit = log->steps.n > 0 && log->unit == HU_LOG_UNIT_UNKNOWN};
-    if (!measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
+    if ((log->has_rank_files ? !measure_ranks(log->rank_files.at, log->rank_files.n, arena, out)
+                             : !measure_ranks(log->ranks.at, log->ranks.n, arena, out)) ||
+        !measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
         !measure_prints(log, arena, out) || !hu_log_hang_measure(log, arena, &out->hang) ||
         !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops) ||
         !hu_inspector_measure(&log->inspector, arena, &out->inspector))

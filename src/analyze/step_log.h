@@ -59,6 +59,10 @@ typedef struct {
     int64_t n_repeated; /* steps computed again after a restart */
     double  repeated_ns;
 
+    size_t             n_ranks;      /* that are compared; 0 without a slow one */
+    const hu_log_rank *slow_rank;    /* of log->ranks or log->rank_files; NULL: none, or not told */
+    double             slow_rank_by; /* its median by that of the others, at least 1 */
+
     double batch, samples, tokens, tflops; /* medians; NaN not told.  samples: per second */
 
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */

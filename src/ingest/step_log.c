@@ -20,6 +20,7 @@
 #include "ingest/log_unit.h"
 #include "ingest/log_blocks.h"
 #include "ingest/log_interval.h"
+#include "ingest/log_ranks.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
@@ -150,6 +151,8 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
     const bool   is_back = falls_back(r, &step);
     hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, &step, is_back);
 
+    if (!hu_log_ranks_add(r->out, step.rank, step.ns, r->arena))
+        return false;
     if (twin) {
         r->out->n_twins++;
         if (step.ns > twin->ns && step.is_bare == twin->is_bare)
@@ -183,7 +186,7 @@ static bool take_step(reader *r, hu_str line)
     if (r->kind && kind < r->kind) {
         r->out->steps.n = r->first_of_run = r->first;
         r->leader = (hu_log_step){0};
-        r->data.n = 0;
+        r->out->ranks.n = r->data.n = 0;
     }
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
@@ -530,6 +533,7 @@ static bool take_rank_file(const reader *r)
             steps[i].ns = steps[k].ns;
     }
     r->out->steps.n = first;
+    r->out->has_rank_files = true;
     return true;
 }
 
@@ -630,6 +634,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         rc = hu_fail_memory(err);
     if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.first))
         out->has_falls = had_falls;
+    if (rc == 0 && !hu_log_ranks_file(out, r.first, hu_str_of(hu_input_name(in)), arena))
+        rc = hu_fail_memory(err);
     if (rc == 0 && take_rank_file(&r))
         out->has_falls = had_falls;
     return rc;

@@ -169,6 +169,33 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         hu_log_say_time(a, (double)a->slowest->ns).t);
 }
 
+/* "rank 3", or the file that is a rank's. */
+static void name_rank(const hu_log_report *r, char out[96])
+{
+    const hu_log_rank *rank = r->answer->slow_rank;
+
+    if (rank->file.n)
+        snprintf(out, 96, "The rank of %.*s", (int)(rank->file.n < 64 ? rank->file.n : 64), rank->file.p);
+    else
+        snprintf(out, 96, "Rank %zu", (size_t)(rank - r->log->ranks.at));
+}
+
+static void hint_rank(const hu_log_report *r, hu_log_hint *out, size_t *n)
+{
+    const hu_log_answer *a = r->answer;
+    const size_t         others = a->n_ranks - 1;
+    char                 name[96];
+
+    if (!a->slow_rank)
+        return;
+    name_rank(r, name);
+    SAY(add(out, n, "slow_rank", saved(a, a->step.median * (1 - 1 / a->slow_rank_by))),
+        "%s prints times of steps that are %s longer than those of the other%s%s (medians): if others wait for it, a step "
+        "would be that much shorter without. Look at its node, GPU clocks and share of the data.",
+        name, hu_say_pct(100 * (a->slow_rank_by - 1)).t, others == 1 ? "" : " ",
+        others == 1 ? "" : hu_say_count((int64_t)others).t);
+}
+
 static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     const double change = a->has_change ? a->after_ns / a->before_ns - 1 : 0;
@@ -316,6 +343,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);
+        hint_rank(r, out, &n);
         hint_slow(r->answer, out, &n);
         hint_change(r->answer, out, &n);
         hint_growth(r->answer, out, &n);

@@ -66,6 +66,12 @@ typedef struct {
     HU_VEC(int64_t) slowest;   /* the rank of the largest, of the lines that tell it */
 } hu_log_part;
 
+/* What one rank says of steps, by the prefix of its lines or in a file of its own. */
+typedef struct {
+    hu_str file;        /* its name; "": the rank is known */
+    HU_VEC(int64_t) ns; /* of its steps, without a unit as in hu_log_step; n is 0 of a rank without lines */
+} hu_log_rank;
+
 /* A text that was said several times. */
 typedef struct {
     hu_str   text;
@@ -116,10 +122,13 @@ typedef struct {
     hu_log_anew      anew;             /* what that is */
     bool             has_falls;        /* numbers of steps begin anew, and that is no restart: epochs, or files of ranks */
     hu_log_unit      unit;
-    double           unit_s; /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
-    hu_log_interval  interval;
-    uint64_t         n_rising; /* lines whose times rise from each to the next: since the start, so they are no steps here */
-    bool             has_zone; /* its times of day name their zone; else they were read in that of this machine */
+    double           unit_s;        /* seconds of that unit, where lines do not say it; 0: they do, or it is not known */
+    HU_VEC(hu_log_rank) ranks;      /* by their numbers, of lines whose prefix tells it */
+    HU_VEC(hu_log_rank) rank_files; /* of those that name no ranks */
+    bool            has_rank_files; /* they cover the same steps: ranks', and no pieces of one log */
+    hu_log_interval interval;
+    uint64_t        n_rising; /* lines whose times rise from each to the next: since the start, so they are no steps here */
+    bool            has_zone; /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
 
 #endif

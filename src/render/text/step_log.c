@@ -77,7 +77,11 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (hu_log_anew_words(r->log, line, sizeof line))
         write_wrapped(r, out, "", line);
     if (r->log->n_twins && !(r->log->n_anew && r->log->anew == HU_LOG_ANEW_RANKS))
-        write_wrapped(r, out, "", "several ranks print a step: the slowest counts");
+        write_wrapped(r, out, "",
+                      r->log->ranks.n || r->log->has_rank_files
+                          ? "several ranks print a step: the slowest counts"
+                          : "several lines tell the same step, and none of them whose it is (ranks, or micro-steps): the "
+                            "slowest counts");
     if (a->has_warmup) {
         snprintf(line, sizeof line, "the first line (%s) is taken for warm-up and left out",
                  hu_log_say_time(a, (double)a->warmup_ns).t);
