@@ -321,6 +321,22 @@ class Steps(Case):
         again = self.ask(self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(1, 101)), "a"), self.write("".join(f"step {i} | time 0.3{i % 7}s\n" for i in range(81, 181)), "b"))
         self.assertEqual((again["step"]["restarts"], again["step"]["repeated_steps"]), (1, 20))
 
+    def test_why_it_ended(self) -> None:
+        """Lines of the driver, Slurm, the kernel and torchrun; a mere mention is none."""
+        steps = "".join(f"step {i} | step_time 500 ms\n" for i in range(30))
+        root = "Root Cause (first observed failure):\n[0]:\n  time      : 2026-03-04_10:00:12\n  host      : n1\n  rank      : 11 (local_rank: 3)\n  exitcode  : -9 (pid: 1243)\n"
+        cancelled = "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T11:05:00"
+        for text, name, words in (("[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n", "xid", r"XID 79 \(GPU has fallen off the bus\) of GPU 0000:07:00 \(line {n}\): drain"),
+                                  (cancelled + " DUE TO TIME LIMIT ***\n", "cancelled", r"cancelled the job \(line {n}\): TIME LIMIT\."),
+                                  (cancelled + " ***\n", "cancelled", "it says no reason"),
+                                  ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n", "host_memory", r"host memory.* ran out \(line {n}\)"),
+                                  (root, "rank_failed", r"rank 11 fail first, with exit code -9 \(line {n}\): killed by SIGKILL")):
+            for before, line in ((steps, 31), ("", 1)):
+                hints = self.hints(self.of(before + text))
+                self.assertRegex(hints[name]["words"], words.format(n=line))
+                self.assertEqual(len(hints), 1)
+        self.assertEqual(self.hints(self.of(steps + "exitcode  : -9\nno Xid (here) 79, nothing CANCELLED AT all, time limit 3\n")), {})
+
     def test_the_slow_rank(self) -> None:
         """It is named, by prefixes or by files, if nearly all of its lines are above those of the others."""
         line = lambda i, ms: f"step {i} | loss 3.0 | dt: {ms + i % 3}.00ms\n"

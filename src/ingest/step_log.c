@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "ingest/autotuning.h"
 #include "ingest/deepspeed_ops.h"
+#include "ingest/end_lines.h"
 #include "ingest/flops_profile.h"
 #include "ingest/format.h"
 #include "ingest/log_unit.h"
@@ -62,6 +63,7 @@ typedef struct {
     hu_ops_reader   ops;
     hu_flops_reader flops;
     hu_ranks_reader ranks;
+    hu_end_reader   ends;
     bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
@@ -399,6 +401,21 @@ static void take_time(reader *r, hu_str line)
     }
 }
 
+/* Those that `room` bytes hold, without the last full stop; of one that is longer what they hold. */
+static hu_str first_sentences(hu_str text, size_t room)
+{
+    size_t end = text.n < room ? text.n : room;
+
+    for (size_t i = end; end == room && i > 1; i--)
+        if (text.p[i - 2] == '.' && text.p[i - 1] == ' ') {
+            end = i - 1;
+            break;
+        }
+    while (end && text.p[end - 1] == '.')
+        end--;
+    return (hu_str){text.p, end};
+}
+
 /* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …"; a mere mention of the words is none. */
 static bool take_oom(reader *r, hu_str line)
 {
@@ -415,9 +432,7 @@ static bool take_oom(reader *r, hu_str line)
     if (!at)
         return true;
     if (oom->n++ == 0) {
-        const size_t n = (size_t)(line.p + line.n - at);
-
-        oom->text = hu_arena_copy(r->arena, (hu_str){at, n < MOST_OOM ? n : MOST_OOM});
+        oom->text = hu_arena_copy(r->arena, first_sentences((hu_str){at, (size_t)(line.p + line.n - at)}, MOST_OOM));
         oom->line = r->line;
     }
     return oom->text.p != NULL;
@@ -443,7 +458,8 @@ static bool take_line(reader *r, hu_str line, char *room)
     if (line.n >= LEAST_LINE) {
         if (!r->is_probe)
             take_time(r, line);
-        if (!take_oom(r, line) || !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
+        if (!take_oom(r, line) || !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
+            !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
             return false;
         if (is_taken)
             return true;
@@ -471,7 +487,7 @@ static bool take_line(reader *r, hu_str line, char *room)
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->timeouts.n || log->ops.n ||
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n || log->ops.n ||
            log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
            (log->benches.n && log->benches.at[0].rows.n);
 }

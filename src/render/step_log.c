@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "advise/say.h"
+#include "gpu/xid.h"
 #include "render/log_bench.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
@@ -323,6 +324,45 @@ static void hint_memory(const hu_log_words *oom, hu_log_hint *out, size_t *n)
             (unsigned long long)oom->line, oom->n > 1 ? ", and later" : "", HU_FMT(oom->text));
 }
 
+static void say_rank_end(const hu_log_end *end, hu_log_hint *hint)
+{
+    char how[96] = "its own traceback says why";
+
+    if (end->code == -9)
+        snprintf(how, sizeof how, "killed by SIGKILL: by the kernel if host memory ran out, or by hand");
+    else if (end->code < 0)
+        snprintf(how, sizeof how, "killed by signal %lld", -(long long)end->code);
+    SAY(hint,
+        "torchrun saw rank %lld fail first, with exit code %lld (line %llu): %s. What other ranks say mostly follows from it.",
+        (long long)end->rank, (long long)end->code, (unsigned long long)end->line, how);
+}
+
+/* Who says why it ended knows more than times do. */
+static void hint_end(const hu_log_end *end, hu_log_hint *out, size_t *n)
+{
+    static const char *const ids[] = {"xid", "cancelled", "host_memory", "rank_failed"};
+    const hu_xid            *xid = end->kind == HU_LOG_END_XID ? hu_xid_find((unsigned long)end->code) : NULL;
+    hu_log_hint             *hint;
+
+    if (xid && xid->severity == HU_XID_NOTE)
+        return;
+    hint = add(out, n, ids[end->kind], INFINITY);
+    if (end->kind == HU_LOG_END_XID)
+        SAY(hint, "The driver reported XID %lld%s%s%s of GPU %.*s (line %llu)%s%s.", (long long)end->code, xid ? " (" : "",
+            xid ? xid->name : "", xid ? ")" : "", HU_FMT(end->text), (unsigned long long)end->line, xid ? ": " : "",
+            xid ? xid->action : "");
+    else if (end->kind == HU_LOG_END_CANCELLED)
+        SAY(hint, "Slurm cancelled the job (line %llu): %.*s.", (unsigned long long)end->line,
+            HU_FMT(end->text.n ? end->text : HU_STR("it says no reason, as of scancel")));
+    else if (end->kind == HU_LOG_END_HOST_MEMORY)
+        SAY(hint,
+            "The kernel killed a process as host memory, or the job's limit of it, ran out (line %llu): look at workers of "
+            "data loaders, pinned memory and the limit (--mem).",
+            (unsigned long long)end->line);
+    else
+        say_rank_end(end, hint);
+}
+
 /* Nor while a job hangs. */
 static void hint_hang(const hu_log_report *r, hu_log_hint *out, size_t *n)
 {
@@ -339,6 +379,8 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
     size_t n = 0;
 
     hint_memory(&r->log->oom, out, &n);
+    for (size_t i = 0; i < r->log->ends.n; i++)
+        hint_end(&r->log->ends.at[i], out, &n);
     hint_hang(r, out, &n);
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {

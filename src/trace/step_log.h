@@ -80,6 +80,23 @@ typedef struct {
 
 typedef HU_VEC(hu_log_words) hu_log_list;
 
+/* Who says why the job ended. */
+typedef enum {
+    HU_LOG_END_XID,         /* the driver; text: the GPU's bus, code: the error's */
+    HU_LOG_END_CANCELLED,   /* Slurm; text: "TIME LIMIT" …; "" no reason is printed */
+    HU_LOG_END_HOST_MEMORY, /* Slurm or the kernel */
+    HU_LOG_END_RANK,        /* torchrun; code: exit status of the rank that failed first, below 0 a signal */
+} hu_log_end_kind;
+
+typedef struct {
+    hu_log_end_kind kind;
+    hu_str          text;
+    int64_t         code, rank; /* rank: -1 not told */
+    uint64_t        line;       /* of the first of that code */
+} hu_log_end;
+
+typedef HU_VEC(hu_log_end) hu_log_ends;
+
 enum { HU_LOG_NICS = 32 };
 
 /* From NCCL_DEBUG=INFO or WARN. */
@@ -109,6 +126,7 @@ typedef struct {
     HU_VEC(hu_log_part) parts;
     hu_log_nccl    nccl;
     hu_log_words   oom; /* "CUDA out of memory …"; n is 0 without */
+    hu_log_ends    ends;
     hu_log_benches benches;
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */

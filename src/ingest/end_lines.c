@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * end_lines.c - one mark for each teller; what it says stands behind the mark, or, of torchrun, in the lines below. */
+#include "ingest/end_lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "gpu/xid.h"
+
+enum { MOST_ENDS = 16, MOST_TEXT = 256, ROOT_LINES = 8 };
+
+static hu_str behind(hu_str line, const char *mark)
+{
+    const char *at = memmem(line.p, line.n, mark, strlen(mark));
+
+    return at ? (hu_str){at + strlen(mark), (size_t)(line.p + line.n - at) - strlen(mark)} : (hu_str){0};
+}
+
+static bool add(const hu_log_end *end, hu_arena *arena, hu_log_ends *out)
+{
+    hu_log_end copy = *end;
+
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i].kind == end->kind && out->at[i].code == end->code)
+            return true;
+    if (out->n == MOST_ENDS)
+        return true;
+    copy.text = hu_arena_copy(arena, end->text);
+    return copy.text.p && hu_vec_push(arena, out, copy);
+}
+
+static bool take_xid(hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
+{
+    const hu_str  rest = behind(line, "NVRM: Xid (");
+    char          text[MOST_TEXT], bus[HU_XID_BUS];
+    unsigned long code;
+
+    if (!rest.p)
+        return true;
+    snprintf(text, sizeof text, "NVRM: Xid (%.*s", (int)(rest.n < 200 ? rest.n : 200), rest.p);
+    if (!hu_xid_of_text(text, bus, &code))
+        return true;
+    return add(
+        &(hu_log_end){.kind = HU_LOG_END_XID, .text = hu_str_of(bus), .code = (int64_t)code, .rank = -1, .line = number},
+        arena, out);
+}
+
+/* "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T11:05:00 DUE TO TIME LIMIT ***" */
+static bool take_slurm(hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
+{
+    hu_str      reason = behind(line, " DUE TO ");
+    const char *stars;
+
+    if (!behind(line, "error: *** ").p || !behind(line, " CANCELLED AT ").p)
+        return true;
+    stars = reason.p ? memmem(reason.p, reason.n, " ***", 4) : NULL;
+    reason = stars && stars - reason.p < 40 ? (hu_str){reason.p, (size_t)(stars - reason.p)} : HU_STR("");
+    return add(&(hu_log_end){.kind = HU_LOG_END_CANCELLED, .text = reason, .rank = -1, .line = number}, arena, out);
+}
+
+static bool take_host_memory(hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
+{
+    if (!behind(line, " oom_kill event").p && !behind(line, " oom-kill event").p &&
+        !behind(line, "Out of memory: Killed process ").p)
+        return true;
+    return add(&(hu_log_end){.kind = HU_LOG_END_HOST_MEMORY, .text = HU_STR(""), .rank = -1, .line = number}, arena, out);
+}
+
+/* "  rank      : 11 (local_rank: 3)": the number behind `key` and a colon. */
+static bool value_of(hu_str line, const char *key, int64_t *value)
+{
+    size_t at = 0, from;
+
+    while (at < line.n && line.p[at] == ' ')
+        at++;
+    if (line.n - at < strlen(key) || memcmp(line.p + at, key, strlen(key)) != 0)
+        return false;
+    for (at += strlen(key); at < line.n && (line.p[at] == ' ' || line.p[at] == ':'); at++)
+        continue;
+    for (from = at; at < line.n && line.p[at] != ' '; at++)
+        continue;
+    return hu_parse_i64((hu_str){line.p + from, at - from}, value);
+}
+
+/* torchrun: "Root Cause (first observed failure):", then a value in each line. */
+static bool take_root(hu_end_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
+{
+    if (behind(line, "Root Cause (first observed failure):").p) {
+        r->left = ROOT_LINES;
+        r->root = (hu_log_end){.kind = HU_LOG_END_RANK, .text = HU_STR(""), .rank = -1, .line = number};
+        return true;
+    }
+    if (r->left == 0)
+        return true;
+    r->left--;
+    value_of(line, "rank", &r->root.rank);
+    if (!value_of(line, "exitcode", &r->root.code))
+        return true;
+    r->left = 0;
+    return r->root.rank < 0 || r->root.code == INT64_MIN || add(&r->root, arena, out);
+}
+
+bool hu_end_line(hu_end_reader *r, hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
+{
+    return take_root(r, line, number, arena, out) && take_xid(line, number, arena, out) &&
+           take_slurm(line, number, arena, out) && take_host_memory(line, number, arena, out);
+}
