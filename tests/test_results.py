@@ -145,6 +145,17 @@ class Diff(Case):
         told = self.ask(self.put("a.json", metrics(1)), self.put("b.json", metrics(3)), command="diff")
         self.assertEqual([(k["verdict"], k["ratio"]) for k in told["benchmarks"]], [("no_spread", 3)])
 
+    def test_few_rounds_tell_nothing(self) -> None:
+        """Quartiles of one round are that round, and of three they lie apart by chance."""
+        for n, verdict in ((1, "no_spread"), (3, "no_spread"), (5, "slower")):
+            made = []
+            for name, middle in (("a.json", 1.0), ("b.json", 1.5)):
+                text = json.loads(json.dumps(pytest_json(t=[middle * (1 + k / 1000) for k in range(5)])))
+                text["benchmarks"][0]["stats"]["rounds"] = n
+                made.append(self.put(name, text))
+            self.assertEqual([k["verdict"] for k in self.ask(*made, command="diff")["benchmarks"]], [verdict])
+            self.assertEqual("The file has no spread" in self.text("report", made[0]), verdict == "no_spread")
+
     def test_other_things(self) -> None:
         a = self.put("a.json", pytest_json(test_a=[1.0, 2.0, 3.0]))
         for other in (self.put("m.dat", MPROF), self.put("t.json", {"traceEvents": []}), self.put("s.json", asv_json(time_a=[[1.0], []]))):

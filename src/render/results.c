@@ -11,7 +11,7 @@
 
 #include "advise/say.h"
 
-enum { LABEL = 8, ROWS = 20, LINE_BYTES = 600, NAME = 60, COLUMN = 9, RANGE = 22 };
+enum { LABEL = 8, ROWS = 20, LINE_BYTES = 600, NAME = 60, COLUMN = 9, RANGE = 22, LEAST_ROUNDS = 5 };
 
 static const double WIDE = 0.1; /* of the median, between the quartiles */
 
@@ -43,6 +43,12 @@ static double spread_of(const hu_result *r)
     return (r->q3 - r->q1) / r->median;
 }
 
+/* Quartiles of one round are that round; of a few, chance lays them apart. */
+static bool has_spread(const hu_result *r)
+{
+    return isfinite(r->q1) && isfinite(r->q3) && (r->rounds < 0 || r->rounds >= LEAST_ROUNDS);
+}
+
 /* In a column of its own, whose texts may hold a micro sign. */
 static void write_right(hu_out *out, const char *text)
 {
@@ -51,9 +57,9 @@ static void write_right(hu_out *out, const char *text)
 
 static void write_row(const hu_result *r, hu_out *out)
 {
-    char range[2 * HU_UNIT_BYTES] = "";
+    char range[2 * HU_UNIT_BYTES + 8] = "";
 
-    if (isfinite(r->q1) && isfinite(r->q3))
+    if (isfinite(r->q1) && isfinite(r->q3) && r->rounds != 1)
         snprintf(range, sizeof range, "%s to %s", say_value(r->kind, r->q1).t, say_value(r->kind, r->q3).t);
     write_right(out, say_value(r->kind, r->median).t);
     hu_out_printf(out, "  %s%*s  ", range, (int)(RANGE - hu_units_width(hu_str_of(range))), "");
@@ -76,13 +82,14 @@ static void write_rows(const hu_results *f, size_t most, size_t width, hu_out *o
     if (f->rows.n > most)
         hu_out_printf(out, "%*s%zu more (--top)\n", LABEL, "", f->rows.n - most);
     for (size_t i = 0; i < f->rows.n; i++) {
-        known += isfinite(spread_of(&f->rows.at[i])) ? 1 : 0;
-        wide += spread_of(&f->rows.at[i]) > WIDE;
+        known += has_spread(&f->rows.at[i]);
+        wide += has_spread(&f->rows.at[i]) && spread_of(&f->rows.at[i]) > WIDE;
     }
     if (known == 0)
         write_wrapped(
             out, width, "WHY",
-            "The file has no spread of any of them, so nothing tells a change from noise: run each several times.");
+            "The file has no spread of any of them, of five rounds at least, so nothing tells a change from noise: run each "
+            "several times.");
     else if (wide) {
         snprintf(line, sizeof line,
                  "%zu of %zu spread over more than a tenth of their median: of those, only larger changes can be seen.",
@@ -116,9 +123,9 @@ static void write_memory(const hu_results *f, size_t most, size_t width, hu_out 
     char                   line[LINE_BYTES];
     size_t                 n;
 
-    n = (size_t)snprintf(line, sizeof line, "%s of host memory at most, %s after the first of %s samples",
-                         say_value(HU_RESULT_BYTES, m->peak).t, hu_say_time((double)(m->peak_ns - m->first_ns)).t,
-                         hu_say_count(m->n_samples).t);
+    n = (size_t)snprintf(line, sizeof line, "%s of host memory at most%s, %s after the first of %s samples",
+                         say_value(HU_RESULT_BYTES, m->peak).t, m->n_children ? " in the first process alone" : "",
+                         hu_say_time((double)(m->peak_ns - m->first_ns)).t, hu_say_count(m->n_samples).t);
     if (call)
         snprintf(line + n, sizeof line - n, ", in %.*s", HU_FMT(call->name));
     else if (m->calls.n)
@@ -293,7 +300,7 @@ typedef struct {
 
 static verdict judge(const hu_result *a, const hu_result *b)
 {
-    if (!isfinite(a->q1) || !isfinite(a->q3) || !isfinite(b->q1) || !isfinite(b->q3) || a->kind == HU_RESULT_NUMBER)
+    if (!has_spread(a) || !has_spread(b) || a->kind == HU_RESULT_NUMBER)
         return UNKNOWN;
     return b->q1 > a->q3 ? SLOWER : b->q3 < a->q1 ? FASTER : WITHIN;
 }

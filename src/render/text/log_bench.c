@@ -26,7 +26,9 @@ static void write_about(const hu_log_report *r, const hu_bench_answer *a, hu_out
                               t->several_devices ? "several GPUs, first " : "", (int)t->device.n, t->device.p);
     n += (size_t)snprintf(line + n, sizeof line - n, "%s%.*s%s%.*s", t->several_hosts ? "several nodes, " : "",
                           (int)t->type.n, t->type.p, has_op ? " " : "", has_op ? (int)t->redop.n : 0, t->redop.p);
-    if (!a->is_checked)
+    if (n > 1 && t->type.n == 0 && !has_op && line[n - 1] == ' ' && line[n - 2] == ',')
+        line[n -= 2] = '\0';
+    if (!a->is_checked && t->rows.n)
         n += (size_t)snprintf(line + n, sizeof line - n, "; results were not checked (-c 1)");
     if (t->n_torn)
         snprintf(line + n, sizeof line - n, "; %s rows are torn and left out", hu_say_count(t->n_torn).t);
