@@ -106,6 +106,12 @@ class Fit(Case):
         self.assertEqual([text.count(f"LOG  rank{i}.log") for i in range(4)], [1] * 4)
         self.assertEqual(text.count("STEP    "), 2, "of ranks that say the same a line is enough")
 
+    def test_the_log_that_says_why_it_ended(self) -> None:
+        """It is no line, wherever it stands."""
+        files = [self.put(f"rank{i}.log", log(1 + i / 100)) for i in range(3)]
+        files.append(self.put("slurm.out", "[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n"))
+        self.assertIn("The driver reported XID 79 (GPU has fallen off the bus)", " ".join(self.words(*files).split()))
+
     def test_pattern(self) -> None:
         """Steps in a form of one's own, of the logs alone."""
         path = self.put("mine.txt", "".join(f"<{i}> {1000 + i} us\n" for i in range(9)))

@@ -159,6 +159,12 @@ static void write_log(hu_text_page *p, const hu_beside_log *l)
     hu_log_text(&log, p->r->scratch, p->out);
 }
 
+/* What no other log says for it. */
+static bool says_why_it_ended(const hu_beside_log *l)
+{
+    return l->log.ends.n || l->log.timeouts.n;
+}
+
 /* Ranks often have a log each, which say the same: of those behind the first few, a line. */
 static void write_logs(hu_text_page *p)
 {
@@ -170,6 +176,10 @@ static void write_logs(hu_text_page *p)
     for (size_t i = WHOLE_LOGS; i < b->n_logs && i < most; i++) {
         char text[MOST_SAID];
 
+        if (says_why_it_ended(&b->logs[i])) {
+            write_log(p, &b->logs[i]);
+            continue;
+        }
         write_name(p, "LOG", b->logs[i].file);
         hu_beside_say_log(&b->logs[i], text, sizeof text);
         hu_text_paragraph(p, text[0] ? text : "Lines of NCCL alone; `holdup report FILE` shows them.", 0);
