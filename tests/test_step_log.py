@@ -355,6 +355,18 @@ class Steps(Case):
         self.assertEqual(told["step"]["count"], 50)
         self.assertIn("several lines tell the same step, and none of them whose it is", self.said())
 
+    def test_objects_of_json(self) -> None:
+        """One in each line: with a unit in the key, without one, and with a pattern of one's own."""
+        told = self.of("".join(json.dumps({"step": i, "loss": 2.0, "step_time_ms": 512.5}) + "\n" for i in range(1, 30)))["step"]
+        self.assertEqual((told["count"], told["median_ns"], told["unit"]), (29, 512_500_000, "told"))
+        told = self.of("".join(json.dumps({"rank": r, "step": i, "step_time_ms": 700 if r == 2 else 500}) + "\n" for i in range(1, 30) for r in range(4)))
+        self.assertRegex(self.hints(told)["slow_rank"]["words"], "^Rank 2 prints .* 40 % longer")
+        bare = self.write("".join(json.dumps({"step": i, "loss": 2.0, "step_time": 0.5}) + "\n" for i in range(1, 30)))
+        told = self.ask(bare)["step"]
+        self.assertEqual((told["numbers"]["median"], told["median_ns"], told["unit"]), (0.5, None, "unknown"))
+        self.assertEqual(self.ask(bare, "--time-unit", "s")["step"]["median_ns"], 500_000_000)
+        self.assertEqual(self.ask(bare, "--time-unit", "ms", "--pattern", '"step": ([0-9]+).*"step_time": ([0-9.]+)')["step"]["median_ns"], 500_000)
+
     def test_progress_bars(self) -> None:
         """They are refused with a pattern that reads them: seconds of an iteration, and iterations of a second."""
         bar = "{{'loss': 2.1, 'epoch': 0.02}}\n\r  1%|#    | {i}/400 [00:10<07:10,  {n}, loss=1.2]"

@@ -176,6 +176,20 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
     return hu_vec_push(r->arena, &r->out->steps, step);
 }
 
+/* {"rank": 3, "step": 5, …} without its quotes.  -1: it does not say. */
+static int64_t rank_of_object(hu_str line)
+{
+    const char *at = line.n && line.p[0] == '{' ? memmem(line.p, line.n, "rank: ", 6) : NULL;
+    size_t      from, to;
+    int64_t     rank;
+
+    if (!at || (at[-1] != '{' && at[-1] != ' '))
+        return -1;
+    for (from = to = (size_t)(at - line.p) + 6; to < line.n && isdigit((unsigned char)line.p[to]); to++)
+        continue;
+    return hu_parse_i64((hu_str){line.p + from, to - from}, &rank) ? rank : -1;
+}
+
 /* Lines of one program have one form: what is worth more replaces what was taken for steps before. */
 static bool take_step(reader *r, hu_str line)
 {
@@ -197,6 +211,8 @@ static bool take_step(reader *r, hu_str line)
     } else {
         r->out->is_from_parts = false;
     }
+    if (step.rank < 0)
+        step.rank = rank_of_object(line);
     r->kind = kind;
     r->writer = hu_str_of(writers[kind]);
     return add_step(r, step, kind);
@@ -364,6 +380,19 @@ static hu_str cleaned(hu_str line, char *room)
     return (hu_str){room, n};
 }
 
+/* {"step": 5, "step_time_ms": 512.5}: without the quotes it is a line as others are. */
+static hu_str unquoted(hu_str line, char *room)
+{
+    size_t n = 0;
+
+    if (!hu_str_starts(line, HU_STR("{\"")))
+        return line;
+    for (size_t i = 0; i < line.n; i++)
+        if (line.p[i] != '"')
+            room[n++] = line.p[i];
+    return (hu_str){room, n};
+}
+
 /* As regexec wants it: not every C library takes a length. */
 static hu_str ended(hu_str line, char *room)
 {
@@ -466,6 +495,7 @@ static bool take_line(reader *r, hu_str line, char *room)
     }
     if (r->pattern)
         return line.n == 0 || (take_pattern(r, ended(line, room)) && (look_for_epoch(r, line, before), true));
+    line = unquoted(line, room);
     if (!take_tables(r, line, &is_taken))
         return false;
     if (line.n < LEAST_LINE || is_taken)
@@ -657,6 +687,15 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
     return rc;
 }
 
+/* An object in each line, as programs write metrics. */
+static bool is_json_lines(hu_str head)
+{
+    const char *end = memchr(head.p, '\n', head.n);
+
+    return end && end > head.p + 1 && (end[-1] == '}' || (end[-1] == '\r' && end[-2] == '}')) &&
+           hu_str_starts((hu_str){end + 1, (size_t)(head.p + head.n - end) - 1}, HU_STR("{\""));
+}
+
 /* "[2023-11-29 08:50:46,232] [INFO] …" and "{'loss': 2.1}" begin like JSON. */
 static bool is_known(hu_str head)
 {
@@ -665,6 +704,8 @@ static bool is_known(hu_str head)
     while (i < head.n && isspace((unsigned char)head.p[i]))
         i++;
     if (i + 1 < head.n && ((head.p[i] == '[' && isalnum((unsigned char)head.p[i + 1])) || memcmp(head.p + i, "{'", 2) == 0))
+        return false;
+    if (i == 0 && is_json_lines(head))
         return false;
     if (i + 1 < head.n && head.p[i] == '{' && strchr("\"\n\r ", head.p[i + 1])) /* JSON: no need to ask each format */
         return true;
