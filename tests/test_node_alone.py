@@ -108,6 +108,17 @@ class Alone(unittest.TestCase):
         self.assertIn("the busiest, process 4711 (python train.py), keeps GPU 0 busy for 81 % of the time", said)
         self.assertIn("of 10 it has no value", said)
 
+    def test_one_sample_beside_a_file_of_many(self) -> None:
+        """It is no share of the samples, and each GPU names its file."""
+        heading = "timestamp, index, clocks.sm [MHz], clocks.max.sm [MHz], clocks_event_reasons.active\n"
+        row = lambda s, gpu, mhz, why: f"2026/03/04 11:00:{s:02}.000, {gpu}, {mhz} MHz, 1980 MHz, 0x{why:016x}\n"
+        one = self.put("one.csv", heading + row(0, 0, 1200, 0x20))
+        many = self.put("many.csv", heading + "".join(row(s, 0, 1500, 4 if s % 2 else 0) for s in range(10)))
+        self.assertTrue(self.told(one, many)["words"].startswith("In the only sample GPU 0 of "))
+        said = " ".join(self.text(one, many).split())
+        self.assertRegex(said, r"one\.csv is throttled by heat \(of software\); its clock is 1,200 of 1,980 MHz; for how long, one sample cannot tell; also throttled: GPU 0 of \S*many\.csv \(50 %, power\)")
+        self.assertRegex(said, r"GPU 0 \(not named\) in \S*one\.csv, 1 sample .* GPU 0 \(not named\) in \S*many\.csv, 10 samples")
+
     def test_pmon_is_told_alone(self) -> None:
         path = self.put("pmon.txt", self.PMON + " 20260102   03:04:05          0      4711     C   1000      0     80     10      -      -    python\n")
         trace = self.put("rank0.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "stream": 7}}]}))

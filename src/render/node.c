@@ -49,7 +49,7 @@ static bool is_of_several_hosts(const hu_node_answer *a)
 }
 
 /* Without hosts, files may be of several nodes. */
-static bool is_of_several_files(const hu_node_answer *a)
+bool hu_node_is_of_several_files(const hu_node_answer *a)
 {
     for (size_t i = 1; i < a->n; i++)
         if (!hu_str_equal(a->at[i].gpu->file, a->at[0].gpu->file))
@@ -67,7 +67,7 @@ static void say_gpu(const hu_node_answer *a, uint32_t i, hu_out *out)
         hu_out_printf(out, "GPU %lld", (long long)gpu->number);
     if (is_of_several_hosts(a) && gpu->host.n)
         hu_out_printf(out, " of %.*s", HU_FMT(gpu->host));
-    else if (gpu->host.n == 0 && is_of_several_files(a))
+    else if (gpu->host.n == 0 && hu_node_is_of_several_files(a))
         hu_out_printf(out, " of %.*s", HU_FMT(gpu->file));
 }
 
@@ -138,7 +138,7 @@ static void say_others_throttled(const hu_node_answer *a, const hu_node_trouble 
         hu_out_text(out, i == 1 ? "; also throttled: " : i + 1 == t->n ? " and " : ", ");
         say_gpu(a, t->gpus[i], out);
         hu_out_text(out, " (");
-        if (!has_one_look(a))
+        if (g->looks > 1)
             hu_out_printf(out, "%s, ", hu_say_pct(100 * hu_node_lowered_share(g)).t);
         hu_out_printf(out, "%s)", short_cause(hu_node_main_reason(g)));
     }
@@ -156,18 +156,21 @@ static void say_throttled(const hu_node_report *r, const hu_node_trouble *t, hu_
 {
     const hu_node_answer     *a = r->answer;
     const hu_node_gpu_answer *g = &a->at[t->gpus[0]];
+    const bool                is_one = g->looks <= 1; /* others may have more, from other files */
 
-    if (has_one_look(a))
+    if (is_one)
         hu_out_text(out, "In the only sample ");
     say_gpu(a, t->gpus[0], out);
-    hu_out_printf(out, " %s throttled by %s", has_one_look(a) ? "is" : "was", cause_words(hu_node_main_reason(g)));
-    if (!has_one_look(a))
+    hu_out_printf(out, " %s throttled by %s", is_one ? "is" : "was", cause_words(hu_node_main_reason(g)));
+    if (!is_one)
         hu_out_printf(out, " for %s of the %s", hu_say_pct(100 * hu_node_lowered_share(g)).t,
                       hu_node_is_timed(g) ? "time, by the driver's counter" : "samples");
-    if (g->lowered_mhz.n && (has_one_look(a) || fell(g))) {
-        hu_out_printf(out, "; its clock %s ", has_one_look(a) ? "is" : "fell to");
+    if (g->lowered_mhz.n && (is_one || fell(g))) {
+        hu_out_printf(out, "; its clock %s ", is_one ? "is" : "fell to");
         say_mhz(g->lowered_mhz.least, g->gpu->facts[HU_NODE_MOST_SM_MHZ], out);
     }
+    if (is_one && !has_one_look(a))
+        hu_out_text(out, "; for how long, one sample cannot tell");
     say_others_throttled(a, t, out);
     if (has_one_look(a))
         hu_out_text(out, "; for how long, one sample cannot tell");

@@ -17,6 +17,9 @@ typedef struct {
 /* What holds the GPUs up, or that this cannot be told, and why; in r->scratch; "" when there is no memory. */
 hu_str hu_node_sentence(const hu_node_report *r);
 
+/* Then a GPU without a host is told by its file, too. */
+bool hu_node_is_of_several_files(const hu_node_answer *a);
+
 /* The same of trouble `i`, from 0 on, the gravest first; beyond the last one it is what hu_node_sentence says without. */
 hu_str hu_node_trouble_sentence(const hu_node_report *r, size_t i);
 

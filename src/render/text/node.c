@@ -170,6 +170,9 @@ static void write_gpu(const hu_node_report *r, const hu_node_gpu_answer *g, hu_o
     if (g->gpu->host.n) {
         hu_out_text(out, " on ");
         hu_units_clip(out, g->gpu->host, NAME);
+    } else if (hu_node_is_of_several_files(r->answer)) {
+        hu_out_text(out, " in ");
+        hu_units_clip(out, g->gpu->file, NAME);
     }
     hu_out_printf(out, ", %s sample%s%s\n", hu_say_count((int64_t)g->looks).t, hu_plural((int64_t)g->looks),
                   g->gpu->is_mig ? ", divided by MIG" : "");
