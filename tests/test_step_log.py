@@ -330,6 +330,7 @@ class Steps(Case):
                                   (cancelled + " DUE TO TIME LIMIT ***\n", "cancelled", r"cancelled the job \(line {n}\): TIME LIMIT\."),
                                   (cancelled + " ***\n", "cancelled", "it says no reason"),
                                   ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n", "host_memory", r"host memory.* ran out \(line {n}\)"),
+                                  ("".join("0: " + line + "\n" for line in root.splitlines()), "rank_failed", r"rank 11 fail first, with exit code -9 \(line {n}\)"),
                                   (root, "rank_failed", r"rank 11 fail first, with exit code -9 \(line {n}\): killed by SIGKILL")):
             for before, line in ((steps, 31), ("", 1)):
                 hints = self.hints(self.of(before + text))

@@ -67,20 +67,15 @@ static bool take_host_memory(hu_str line, uint64_t number, hu_arena *arena, hu_l
     return add(&(hu_log_end){.kind = HU_LOG_END_HOST_MEMORY, .text = HU_STR(""), .rank = -1, .line = number}, arena, out);
 }
 
-/* "  rank      : 11 (local_rank: 3)": the number behind `key` and a colon. */
+/* "  rank      : 11 (local_rank: 3)", behind any prefix: the number behind `key`. */
 static bool value_of(hu_str line, const char *key, int64_t *value)
 {
-    size_t at = 0, from;
+    const hu_str rest = behind(line, key);
+    size_t       n = 0;
 
-    while (at < line.n && line.p[at] == ' ')
-        at++;
-    if (line.n - at < strlen(key) || memcmp(line.p + at, key, strlen(key)) != 0)
-        return false;
-    for (at += strlen(key); at < line.n && (line.p[at] == ' ' || line.p[at] == ':'); at++)
-        continue;
-    for (from = at; at < line.n && line.p[at] != ' '; at++)
-        continue;
-    return hu_parse_i64((hu_str){line.p + from, at - from}, value);
+    while (n < rest.n && rest.p[n] != ' ')
+        n++;
+    return rest.p && hu_parse_i64((hu_str){rest.p, n}, value);
 }
 
 /* torchrun: "Root Cause (first observed failure):", then a value in each line. */
@@ -94,8 +89,8 @@ static bool take_root(hu_end_reader *r, hu_str line, uint64_t number, hu_arena *
     if (r->left == 0)
         return true;
     r->left--;
-    value_of(line, "rank", &r->root.rank);
-    if (!value_of(line, "exitcode", &r->root.code))
+    value_of(line, "  rank      : ", &r->root.rank);
+    if (!value_of(line, "  exitcode  : ", &r->root.code))
         return true;
     r->left = 0;
     return r->root.rank < 0 || r->root.code == INT64_MIN || add(&r->root, arena, out);
