@@ -541,6 +541,14 @@ class Timeouts(Case):
     def line(self, form: str, rank: int, sequence: int = 42, op: str = "ALLREDUCE", n: int = 9801523, enqueued: int = 45, completed: int = 41) -> str:
         return form.format(r=rank, s=sequence, op=op, n=n, e=enqueued, c=completed, ran=600061)
 
+    def test_the_group_that_tells_who(self) -> None:
+        """Of two groups the one whose lines name the rank that did not come, not the first."""
+        of = lambda group, rank, s, e: self.line(self.V26, rank, s, enqueued=e, completed=s - 1).replace("PG GUID 0(default_pg)", f"PG GUID {group}(mesh_tp)")
+        told = self.of(of(1, 0, 10, 10) + of(1, 1, 10, 10) + of(2, 2, 12, 12) + of(2, 3, 11, 11))
+        self.assertEqual((told["hang"]["group"], told["hang"]["sequence"], told["hang"]["waiting"], told["hang"]["never_entered"]), ("2", 12, [2], [3]))
+        told = self.of(of(1, 0, 10, 10) + of(1, 1, 10, 10) + of(2, 2, 12, 12) + of(2, 3, 12, 12))
+        self.assertEqual((told["hang"]["group"], told["hang"]["waiting"], told["hang"]["never_entered"]), ("1", [0, 1], []))
+
     def test_a_rank_that_did_not_reach_it(self) -> None:
         for form in (self.V23, self.V26):
             with self.subTest(form[:60]):

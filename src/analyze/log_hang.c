@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_GROUPS = 16, MANY = 1024 /* lines, of which one group is enough */ };
+
 static bool is_p2p(const hu_log_timeout *t)
 {
     return hu_str_equal(t->operation, HU_STR("send")) || hu_str_equal(t->operation, HU_STR("recv"));
@@ -24,14 +26,12 @@ static bool may_be_of_group(const hu_log_timeout *t, hu_str group)
     return t->group.n == 0 || is_of_group(t, group);
 }
 
-/* The call of the first group, the furthest of what each rank waits in first; NULL: nothing timed out. */
-static const hu_log_timeout *find_call(const hu_log_timeouts *list)
+/* The call of a group, the furthest of what each rank waits in first; `first` timed out in it. */
+static const hu_log_timeout *find_call(const hu_log_timeouts *list, const hu_log_timeout *first)
 {
-    const hu_log_timeout *first = NULL, *best = NULL;
+    const hu_log_timeout *best = NULL;
 
-    for (size_t i = 0; i < list->n && !first; i++)
-        first = list->at[i].timed_out ? &list->at[i] : NULL;
-    for (size_t i = 0; first && i < list->n; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         const hu_log_timeout *t = &list->at[i];
         bool                  is_first_of_rank = t->timed_out && is_of_group(t, first->group);
 
@@ -145,14 +145,19 @@ static void find_silent(const hu_step_log *log, hu_log_hang *out)
     }
 }
 
-bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *out)
+/* Is there a rank that the others wait for? */
+static bool says_who(const hu_log_hang *h)
+{
+    return h->absent.n || h->earlier.n || h->different.n;
+}
+
+/* Of one group.  False: no memory. */
+static bool measure_group(const hu_step_log *log, const hu_log_timeout *first, hu_arena *arena, hu_log_hang *out)
 {
     const size_t  n = log->timeouts.n, world = world_of(log);
     hu_log_ranks *lists[] = {&out->waiting, &out->absent, &out->earlier, &out->different, &out->other};
 
-    *out = (hu_log_hang){.call = find_call(&log->timeouts)};
-    if (!out->call)
-        return true;
+    *out = (hu_log_hang){.call = find_call(&log->timeouts, first)};
     for (size_t i = 0; i < HU_COUNT(lists); i++)
         if (!(lists[i]->at = hu_arena_calloc(arena, n + 1, sizeof(int64_t))))
             return false;
@@ -171,5 +176,31 @@ bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *o
     remove_ranks(&out->other, &out->earlier);
     if (is_of_all(out->call) && !is_p2p(out->call))
         find_silent(log, out);
+    return true;
+}
+
+/* The group whose ranks tell who did not come, else the first. */
+bool hu_log_hang_measure(const hu_step_log *log, hu_arena *arena, hu_log_hang *out)
+{
+    const hu_log_timeouts *list = &log->timeouts;
+    const size_t           most = list->n <= MANY ? MOST_GROUPS : 1;
+    size_t                 n_groups = 0;
+
+    *out = (hu_log_hang){0};
+    for (size_t i = 0; i < list->n && n_groups < most; i++) {
+        hu_log_hang group;
+        bool        is_new = list->at[i].timed_out;
+
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = !list->at[k].timed_out || !is_of_group(&list->at[k], list->at[i].group);
+        if (!is_new)
+            continue;
+        if (!measure_group(log, &list->at[i], arena, &group))
+            return false;
+        if (n_groups++ == 0 || says_who(&group))
+            *out = group;
+        if (says_who(&group))
+            break;
+    }
     return true;
 }

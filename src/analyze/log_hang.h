@@ -11,7 +11,7 @@ typedef struct {
     size_t   n;
 } hu_log_ranks;
 
-/* Of one group: the first of which a rank timed out. */
+/* Of one group: that whose lines tell who did not come, else the first of which a rank timed out. */
 typedef struct {
     const hu_log_timeout *call;      /* that is waited in; the furthest that any rank is */
     hu_log_ranks          waiting;   /* in that call */
