@@ -110,7 +110,7 @@ class Fit(Case):
         """It is no line, wherever it stands."""
         files = [self.put(f"rank{i}.log", log(1 + i / 100)) for i in range(3)]
         files.append(self.put("slurm.out", "[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n"))
-        self.assertIn("The driver reported XID 79 (GPU has fallen off the bus)", " ".join(self.words(*files).split()))
+        self.assertIn("The driver reported XID 79 of GPU 0000:07:00", " ".join(self.words(*files).split()))
 
     def test_pattern(self) -> None:
         """Steps in a form of one's own, of the logs alone."""

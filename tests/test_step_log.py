@@ -326,7 +326,7 @@ class Steps(Case):
         steps = "".join(f"step {i} | step_time 500 ms\n" for i in range(30))
         root = "Root Cause (first observed failure):\n[0]:\n  time      : 2026-03-04_10:00:12\n  host      : n1\n  rank      : 11 (local_rank: 3)\n  exitcode  : -9 (pid: 1243)\n"
         cancelled = "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T11:05:00"
-        for text, name, words in (("[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n", "xid", r"XID 79 \(GPU has fallen off the bus\) of GPU 0000:07:00 \(line {n}\): drain"),
+        for text, name, words in (("[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n", "xid", r"XID 79 of GPU 0000:07:00 \(line {n}\); `holdup doctor --xid 79` says"),
                                   (cancelled + " DUE TO TIME LIMIT ***\n", "cancelled", r"cancelled the job \(line {n}\): TIME LIMIT\."),
                                   (cancelled + " ***\n", "cancelled", "it says no reason"),
                                   ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n", "host_memory", r"host memory.* ran out \(line {n}\)"),
@@ -394,6 +394,16 @@ class Steps(Case):
         self.assertIn("nothing tells whether", self.said())
         told = self.of("".join(f"step {i * 100} loss 1 step_time 0.5s\n" for i in range(1, 25)))["step"]
         self.assertEqual(told["time_is_of"], "step")
+
+    def test_what_is_outside_of_steps(self) -> None:
+        """Times of day say that more passes than the log times; not where they agree, and not where its time may be of many steps."""
+        at = lambda s: f"2026-03-04 10:{s // 60 % 60:02}:{s % 60:02}"
+        told = self.of("".join(f"{at(i * 2)} step {i} step_time 0.50s\n" for i in range(1, 60)))
+        hint = self.hints(told)["outside_steps"]
+        self.assertIn("2.00 s pass from a step to the next, and the log's own time of one is 500 ms: 75 %", hint["words"])
+        self.assertEqual(hint["most_saved_ns_per_step"], 1_500_000_000)
+        for text in ("".join(f"{at(i * 2)} step {i} step_time 1.90s\n" for i in range(1, 60)), "".join(f"{at(i * 200)} step {i * 100} time 0.50s\n" for i in range(1, 17))):
+            self.assertNotIn("outside_steps", self.hints(self.of(text)))
 
     def test_times_that_rise(self) -> None:
         """They may be those since the start, and the report says why it has no steps; not where the times of day fit steps."""

@@ -2,13 +2,11 @@
  * end_lines.c - one mark for each teller; what it says stands behind the mark, or, of torchrun, in the lines below. */
 #include "ingest/end_lines.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "gpu/xid.h"
 
-enum { MOST_ENDS = 16, MOST_TEXT = 256, ROOT_LINES = 8 };
+enum { MOST_ENDS = 16, MOST_BUS = 24, ROOT_LINES = 8 };
 
 static hu_str behind(hu_str line, const char *mark)
 {
@@ -30,20 +28,26 @@ static bool add(const hu_log_end *end, hu_arena *arena, hu_log_ends *out)
     return copy.text.p && hu_vec_push(arena, out, copy);
 }
 
+/* "NVRM: Xid (PCI:0000:07:00): 79, pid=…" */
 static bool take_xid(hu_str line, uint64_t number, hu_arena *arena, hu_log_ends *out)
 {
-    const hu_str  rest = behind(line, "NVRM: Xid (");
-    char          text[MOST_TEXT], bus[HU_XID_BUS];
-    unsigned long code;
+    hu_str      bus = behind(line, "NVRM: Xid (");
+    const char *end = bus.p ? memmem(bus.p, bus.n, "): ", 3) : NULL;
+    size_t      n = 0;
+    int64_t     code;
+    hu_str      rest;
 
-    if (!rest.p)
+    if (!end || end - bus.p > MOST_BUS)
         return true;
-    snprintf(text, sizeof text, "NVRM: Xid (%.*s", (int)(rest.n < 200 ? rest.n : 200), rest.p);
-    if (!hu_xid_of_text(text, bus, &code))
+    rest = (hu_str){end + 3, (size_t)(bus.p + bus.n - end) - 3};
+    while (n < rest.n && n < 4 && rest.p[n] >= '0' && rest.p[n] <= '9')
+        n++;
+    if (!hu_parse_i64((hu_str){rest.p, n}, &code))
         return true;
-    return add(
-        &(hu_log_end){.kind = HU_LOG_END_XID, .text = hu_str_of(bus), .code = (int64_t)code, .rank = -1, .line = number},
-        arena, out);
+    bus.n = (size_t)(end - bus.p);
+    if (hu_str_starts(bus, HU_STR("PCI:")))
+        bus = (hu_str){bus.p + 4, bus.n - 4};
+    return add(&(hu_log_end){.kind = HU_LOG_END_XID, .text = bus, .code = code, .rank = -1, .line = number}, arena, out);
 }
 
 /* "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T11:05:00 DUE TO TIME LIMIT ***" */

@@ -38,6 +38,16 @@ static void spread(hu_step_log *log, size_t first, int64_t apart)
     }
 }
 
+bool hu_log_clock_find(hu_step_log *log, size_t first, hu_arena *arena)
+{
+    int64_t     *room = hu_arena_alloc(arena, (log->steps.n + 1) * sizeof *room);
+    const double seconds = room ? hu_log_seconds_by_clock(log, first, false, room) : 0;
+
+    if (seconds > 0) /* not NaN */
+        log->clock_s = seconds;
+    return room != NULL;
+}
+
 bool hu_log_interval_find(hu_step_log *log, size_t first, hu_arena *arena)
 {
     int64_t *room = hu_arena_alloc(arena, (log->steps.n + 1) * sizeof *room);

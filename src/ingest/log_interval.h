@@ -11,4 +11,7 @@
  */
 bool hu_log_interval_find(hu_step_log *log, size_t first, hu_arena *arena);
 
+/* Sets clock_s, where times of day tell it.  False: no memory. */
+bool hu_log_clock_find(hu_step_log *log, size_t first, hu_arena *arena);
+
 #endif

@@ -678,6 +678,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         rc = find_unit(&r, how, err);
     if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(out, r.first, arena))
         rc = hu_fail_memory(err);
+    if (rc == 0 && !hu_log_clock_find(out, r.first, arena))
+        rc = hu_fail_memory(err);
     if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.first))
         out->has_falls = had_falls;
     if (rc == 0 && !hu_log_ranks_file(out, r.first, hu_str_of(hu_input_name(in)), arena))

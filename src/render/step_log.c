@@ -5,15 +5,15 @@
 #include <math.h>
 
 #include "advise/say.h"
-#include "gpu/xid.h"
 #include "render/log_bench.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
-static const double LEAST_SHARE = 0.05; /* of a step, for a hint */
-static const double LEAST_SLOW = 0.01;  /* of the time of all steps */
+static const double LEAST_SHARE = 0.05;  /* of a step, for a hint */
+static const double LEAST_OUTSIDE = 0.2; /* of the time from a step to the next */
+static const double LEAST_SLOW = 0.01;   /* of the time of all steps */
 
 const char hu_log_why_not[] =
     "Cannot tell from a log: whether the GPU was busy or waited for the host, data or other ranks, and which operations "
@@ -168,6 +168,22 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         where, when, a->n_slow == 1 ? "It" : "They", a->n_slow == 1 ? "s" : "", hu_say_pct(100 * share).t,
         (long long)a->slowest->iteration, (unsigned long long)a->slowest->line,
         hu_log_say_time(a, (double)a->slowest->ns).t);
+}
+
+/* What passes between two steps and is in neither. */
+static void hint_outside(const hu_log_report *r, hu_log_hint *out, size_t *n)
+{
+    const hu_log_answer *a = r->answer;
+    const double         clock_ns = r->log->clock_s * 1e9, step = a->total_ns / (double)(a->n_steps ? a->n_steps : 1);
+    const double         rest = clock_ns - fmax(step, a->step.median);
+
+    if (a->has_no_unit || r->log->interval == HU_LOG_INTERVAL_UNKNOWN || r->log->has_falls || a->n_runs > 1 ||
+        r->log->is_from_parts || !(rest > LEAST_OUTSIDE * clock_ns))
+        return;
+    SAY(add(out, n, "outside_steps", rest),
+        "By the times of day %s pass from a step to the next, and the log's own time of one is %s: %s of the time is outside of "
+        "what it times (loading data before its timer starts, evaluations, checkpoints).",
+        hu_say_time(clock_ns).t, hu_say_time(clock_ns - rest).t, hu_say_pct(100 * rest / clock_ns).t);
 }
 
 /* "rank 3", or the file that is a rank's. */
@@ -341,16 +357,12 @@ static void say_rank_end(const hu_log_end *end, hu_log_hint *hint)
 static void hint_end(const hu_log_end *end, hu_log_hint *out, size_t *n)
 {
     static const char *const ids[] = {"xid", "cancelled", "host_memory", "rank_failed"};
-    const hu_xid            *xid = end->kind == HU_LOG_END_XID ? hu_xid_find((unsigned long)end->code) : NULL;
-    hu_log_hint             *hint;
+    hu_log_hint             *hint = add(out, n, ids[end->kind], INFINITY);
 
-    if (xid && xid->severity == HU_XID_NOTE)
-        return;
-    hint = add(out, n, ids[end->kind], INFINITY);
     if (end->kind == HU_LOG_END_XID)
-        SAY(hint, "The driver reported XID %lld%s%s%s of GPU %.*s (line %llu)%s%s.", (long long)end->code, xid ? " (" : "",
-            xid ? xid->name : "", xid ? ")" : "", HU_FMT(end->text), (unsigned long long)end->line, xid ? ": " : "",
-            xid ? xid->action : "");
+        SAY(hint,
+            "The driver reported XID %lld of GPU %.*s (line %llu); `holdup doctor --xid %lld` says what it is and what to do.",
+            (long long)end->code, HU_FMT(end->text), (unsigned long long)end->line, (long long)end->code);
     else if (end->kind == HU_LOG_END_CANCELLED)
         SAY(hint, "Slurm cancelled the job (line %llu): %.*s.", (unsigned long long)end->line,
             HU_FMT(end->text.n ? end->text : HU_STR("it says no reason, as of scancel")));
@@ -385,6 +397,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);
+        hint_outside(r, out, &n);
         hint_rank(r, out, &n);
         hint_slow(r->answer, out, &n);
         hint_change(r->answer, out, &n);

@@ -145,6 +145,7 @@ typedef struct {
     HU_VEC(hu_log_rank) rank_files; /* of those that name no ranks */
     bool            has_rank_files; /* they cover the same steps: ranks', and no pieces of one log */
     hu_log_interval interval;
+    double          clock_s;  /* from a step to the next by the times of day, of the last file that tells; 0 not told */
     uint64_t        n_rising; /* lines whose times rise from each to the next: since the start, so they are no steps here */
     bool            has_zone; /* its times of day name their zone; else they were read in that of this machine */
 } hu_step_log;
