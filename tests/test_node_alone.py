@@ -116,7 +116,8 @@ class Alone(unittest.TestCase):
         many = self.put("many.csv", heading + "".join(row(s, 0, 1500, 4 if s % 2 else 0) for s in range(10)))
         self.assertTrue(self.told(one, many)["words"].startswith("In the only sample GPU 0 of "))
         said = " ".join(self.text(one, many).split())
-        self.assertRegex(said, r"one\.csv is throttled by heat \(of software\); its clock is 1,200 of 1,980 MHz; for how long, one sample cannot tell; also throttled: GPU 0 of \S*many\.csv \(50 %, power\)")
+        self.assertRegex(said, r"one\.csv is throttled by heat \(of software\); its clock is 1,200 of 1,980 MHz; for how long, one sample cannot tell; "
+                         r"also throttled: GPU 0 of \S*many\.csv \(50 %, power\)")
         self.assertRegex(said, r"GPU 0 \(not named\) in \S*one\.csv, 1 sample .* GPU 0 \(not named\) in \S*many\.csv, 10 samples")
 
     def test_pmon_is_told_alone(self) -> None:

@@ -326,7 +326,8 @@ class Steps(Case):
         steps = "".join(f"step {i} | step_time 500 ms\n" for i in range(30))
         root = "Root Cause (first observed failure):\n[0]:\n  time      : 2026-03-04_10:00:12\n  host      : n1\n  rank      : 11 (local_rank: 3)\n  exitcode  : -9 (pid: 1243)\n"
         cancelled = "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T11:05:00"
-        for text, name, words in (("[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n", "xid", r"XID 79 of GPU 0000:07:00 \(line {n}\); `holdup doctor --xid 79` says"),
+        xid = "[Wed Mar  4] NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python, GPU has fallen off the bus.\n"
+        for text, name, words in ((xid, "xid", r"XID 79 of GPU 0000:07:00 \(line {n}\); `holdup doctor --xid 79` says"),
                                   (cancelled + " DUE TO TIME LIMIT ***\n", "cancelled", r"cancelled the job \(line {n}\): TIME LIMIT\."),
                                   (cancelled + " ***\n", "cancelled", "it says no reason"),
                                   ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n", "host_memory", r"host memory.* ran out \(line {n}\)"),

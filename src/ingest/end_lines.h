@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * end_lines.h - lines that say why a job ended: the driver's errors, Slurm, torchrun, the kernel (docs/formats/step-log.md). */
+ * end_lines.h - lines that say why a job ended: of the driver, Slurm, torchrun and the kernel (docs/formats/step-log.md). */
 #ifndef HU_INGEST_END_LINES_H
 #define HU_INGEST_END_LINES_H
 

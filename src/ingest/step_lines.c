@@ -335,8 +335,8 @@ static bool is_vague_key(const char *key)
 }
 
 /*
- * NaN: no key of a time is there, or it is no time of a step; *is_bare: neither key nor line says the unit; *is_vague: it does
- * not say of how many steps.
+ * NaN: no key of a time is there, or it is no time of a step; *is_bare: neither key nor line says the unit; *is_vague: it
+ * does not say of how many steps.
  */
 static double find_seconds(hu_str line, bool *is_bare, bool *is_vague, double *unit_s)
 {

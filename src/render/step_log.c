@@ -181,8 +181,8 @@ static void hint_outside(const hu_log_report *r, hu_log_hint *out, size_t *n)
         r->log->is_from_parts || !(rest > LEAST_OUTSIDE * clock_ns))
         return;
     SAY(add(out, n, "outside_steps", rest),
-        "By the times of day %s pass from a step to the next, and the log's own time of one is %s: %s of the time is outside of "
-        "what it times (loading data before its timer starts, evaluations, checkpoints).",
+        "By the times of day %s pass from a step to the next, and the log's own time of one is %s: %s of the time is "
+        "outside of what it times (loading data before its timer starts, evaluations, checkpoints).",
         hu_say_time(clock_ns).t, hu_say_time(clock_ns - rest).t, hu_say_pct(100 * rest / clock_ns).t);
 }
 
@@ -349,7 +349,8 @@ static void say_rank_end(const hu_log_end *end, hu_log_hint *hint)
     else if (end->code < 0)
         snprintf(how, sizeof how, "killed by signal %lld", -(long long)end->code);
     SAY(hint,
-        "torchrun saw rank %lld fail first, with exit code %lld (line %llu): %s. What other ranks say mostly follows from it.",
+        "torchrun saw rank %lld fail first, with exit code %lld (line %llu): %s. What other ranks say mostly follows from "
+        "it.",
         (long long)end->rank, (long long)end->code, (unsigned long long)end->line, how);
 }
 
@@ -361,7 +362,8 @@ static void hint_end(const hu_log_end *end, hu_log_hint *out, size_t *n)
 
     if (end->kind == HU_LOG_END_XID)
         SAY(hint,
-            "The driver reported XID %lld of GPU %.*s (line %llu); `holdup doctor --xid %lld` says what it is and what to do.",
+            "The driver reported XID %lld of GPU %.*s (line %llu); `holdup doctor --xid %lld` says what it is and what to "
+            "do.",
             (long long)end->code, HU_FMT(end->text), (unsigned long long)end->line, (long long)end->code);
     else if (end->kind == HU_LOG_END_CANCELLED)
         SAY(hint, "Slurm cancelled the job (line %llu): %.*s.", (unsigned long long)end->line,
