@@ -5,9 +5,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/number.h"
 
 static bool close_between(unsigned first, unsigned last)
 {
@@ -18,7 +19,7 @@ void hu_close_listed_fds(int first, int keep)
 {
     _Alignas(struct dirent) char entries[4096];
     const int                    list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    long                           n;
+    long                         n;
 
     if (list < 0) { /* no /proc: as many as a process may have if nobody raised its limit */
         for (int fd = first; fd < 1024; fd++)
@@ -29,11 +30,11 @@ void hu_close_listed_fds(int first, int keep)
     while ((n = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0)
         for (long at = 0; at < n;) {
             const struct dirent *entry = (const struct dirent *)(const void *)(entries + at); /* as the kernel has it */
-            const int            fd = atoi(entry->d_name);
+            int64_t              fd;
 
             at += entry->d_reclen;
-            if (entry->d_name[0] != '.' && fd >= first && fd != keep && fd != list)
-                close(fd);
+            if (hu_parse_i64(hu_str_of(entry->d_name), &fd) && fd >= first && fd != keep && fd != list)
+                close((int)fd);
         }
     close(list);
 }

@@ -49,8 +49,8 @@ extern const hu_late_version hu_late_all[];
 
 enum { HU_LATE_VERSION_BYTES = 64 };
 
-/* Opens it, and asks; "" where it does not say.  `path`: the file that was loaded, for as long as the process lives; NULL: not
- * known, or the library is part of the program.  HU_EIO where there is no such library. */
+/* Opens it, and asks; "" where it does not say.  `path`: the file that was loaded, for as long as the process lives; NULL:
+ * not known, or the library is part of the program.  HU_EIO where there is no such library. */
 int hu_late_ask(const hu_late_version *row, char version[HU_LATE_VERSION_BYTES], const char **path, hu_error *err);
 
 #define HU_LATE_POINTER(name) __typeof__(&name) name;

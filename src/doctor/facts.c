@@ -123,6 +123,12 @@ static bool ask_cpus(text *t, const char *rest)
     return is_known;
 }
 
+#ifdef __GLIBC__
+typedef __rlimit_resource_t limit_id;
+#else
+typedef int limit_id;
+#endif
+
 static bool ask_limit(text *t, const char *rest)
 {
     static const struct {
@@ -133,7 +139,7 @@ static bool ask_limit(text *t, const char *rest)
     struct rlimit limit;
 
     for (size_t i = 0; i < HU_COUNT(limits); i++) {
-        if (strcmp(rest, limits[i].name) != 0 || getrlimit(limits[i].id, &limit) < 0)
+        if (strcmp(rest, limits[i].name) != 0 || getrlimit((limit_id)limits[i].id, &limit) < 0)
             continue;
         for (int k = 0; k < 2; k++) {
             const rlim_t value = k ? limit.rlim_max : limit.rlim_cur;

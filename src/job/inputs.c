@@ -361,7 +361,7 @@ static int add_others(const char *path, hu_arena *arena, path_list *list, hu_err
     return 0;
 }
 
-/* JAX writes HOST.trace.json.gz and perfetto_trace.json.gz beside HOST.xplane.pb, of the same run: none is a rank of its own. */
+/* JAX writes HOST.trace.json.gz and perfetto_trace.json.gz beside HOST.xplane.pb, of the same run: no ranks of their own. */
 static bool is_copy(struct dirent **entries, int n, const char *name)
 {
     static const hu_str end = {".trace.json.gz", 14};

@@ -26,8 +26,8 @@ typedef enum {
 
 enum { HU_BROKER_VERSION = 1, HU_BROKER_NAME_BYTES = 48, HU_BROKER_ADDRESS_BYTES = 32 };
 
-/* Both ways, one packet; the answer carries a descriptor where rc is 0.  Whatever the version, it begins with that: a request
- * of another one is answered -EPROTONOSUPPORT. */
+/* Both ways, one packet; the answer carries a descriptor where rc is 0.  Whatever the version, it begins with that: a
+ * request of another one is answered -EPROTONOSUPPORT. */
 typedef struct {
     uint32_t version; /* HU_BROKER_VERSION */
     uint32_t what;    /* hu_broker_what */

@@ -252,9 +252,9 @@ typedef enum {
 
 typedef enum { HU_MODE_STREAM, HU_MODE_FLIGHT } hu_mode;
 
-/* The file `control`: written by the supervisor and by `holdup start|stop`, read by all programs of the session.  Members are
- * only appended, whatever the version: magic, version and made_by stay where they are, so that another holdup can say whose
- * session it is. */
+/* The file `control`: written by the supervisor and by `holdup start|stop`, read by all programs of the session.  Members
+ * are only appended, whatever the version: magic, version and made_by stay where they are, so that another holdup can say
+ * whose session it is. */
 typedef struct {
     uint64_t magic;
     uint32_t version, bytes; /* bytes: sizeof hu_control */

@@ -186,11 +186,10 @@ static const char *loadable(const hu_launch_plan *plan, hu_arena *arena, hu_laun
     snprintf(link, room, "%s%s", plan->session, own);
     if (!strpbrk(link, ": ") && (symlink(plan->library, link) == 0 || errno == EEXIST))
         return link;
-    note(
-        notes, arena,
-        "%s cannot be preloaded: its path has a space or a colon, and so has that of the session; move holdup, or choose another "
-        "--scratch",
-        plan->library);
+    note(notes, arena,
+         "%s cannot be preloaded: its path has a space or a colon, and so has that of the session; move holdup, or "
+         "choose another --scratch",
+         plan->library);
     return "";
 }
 

@@ -89,10 +89,8 @@ static void test_all_threads_find_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions_are_there),
-        cmocka_unit_test(test_no_such_library),
-        cmocka_unit_test(test_an_older_one),
-        cmocka_unit_test(test_one_that_is_linked),
+        cmocka_unit_test(test_functions_are_there), cmocka_unit_test(test_no_such_library),
+        cmocka_unit_test(test_an_older_one),        cmocka_unit_test(test_one_that_is_linked),
         cmocka_unit_test(test_all_threads_find_it),
     };
 
