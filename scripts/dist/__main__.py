@@ -45,7 +45,7 @@ def program(toolchain: Toolchain, build: Build) -> pathlib.Path:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(stage, ignore_errors=True)
     run([str(toolchain.meson), "setup", str(folder), str(ROOT), "--cross-file", str(cross), "--prefix=/usr", "--libdir=lib", "--buildtype=release",
-         "-Dlibraries=linked"], log, env=environment)
+         "-Dlibraries=linked", f"-Drecorder={'false' if target.is_static else 'true'}"], log, env=environment)
     run([str(toolchain.ninja), "-C", str(folder), "installed"], log, env=environment)
     run([str(toolchain.meson), "install", "-C", str(folder), "--no-rebuild", "--destdir", str(stage), "--quiet"], log, env=environment)
     return stage / "usr"
