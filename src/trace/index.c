@@ -6,7 +6,8 @@
  *
  * Parents.  On a host thread a slice belongs to the innermost one that contains it (nest.h).
  *
- * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch.
+ * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch; where
+ * several calls have one id, see repeats.h.
  * Where the call was not recorded, "External id" still names the operator.
  *
  * Order and parents of host slices on one thread, what ids and numbers link on another: neither reads what the other writes.
@@ -16,6 +17,7 @@
 #include "base/thread.h"
 #include "trace/columns.h"
 #include "trace/nest.h"
+#include "trace/repeats.h"
 
 enum {
     FEW_SLICES = 20000, /* not worth a thread */
@@ -202,9 +204,18 @@ static bool is_better_call(const hu_trace *t, uint32_t now, uint32_t before)
     return before == HU_NONE || (t->kind[now] == HU_KIND_RUNTIME && t->kind[before] == HU_KIND_DRIVER);
 }
 
+/* One call after another with one id: the trace was made of several captures. */
+static bool is_repeat(const hu_trace *t, uint32_t now, uint32_t before)
+{
+    return t->kind[now] == HU_KIND_RUNTIME && t->kind[before] == HU_KIND_RUNTIME &&
+           (t->start_ns[now] >= t->start_ns[before] + t->dur_ns[before] ||
+            t->start_ns[before] >= t->start_ns[now] + t->dur_ns[now]);
+}
+
 static bool link_by_correlation(hu_trace *t, hu_arena *scratch)
 {
     id_map calls;
+    bool   has_repeats = false;
 
     if (!id_map_init(&calls, scratch, t, t->correlation, HU_KINDS_CALL))
         return false;
@@ -218,12 +229,14 @@ static bool link_by_correlation(hu_trace *t, hu_arena *scratch)
             return false;
         if (is_better_call(t, i, *place))
             *place = i;
+        else
+            has_repeats |= is_repeat(t, i, *place);
     }
     for (uint32_t i = 0; i < t->n; i++)
         if (t->correlation[i] && hu_kind_in(t->kind[i], HU_KINDS_DEVICE | HU_BIT(SYNC)))
             t->parent[i] = id_map_get(&calls, t->correlation[i]);
     id_map_drop(&calls, scratch);
-    return true;
+    return !has_repeats || hu_trace_link_repeats(t, scratch);
 }
 
 static bool needs_operator(const hu_trace *t, uint32_t i)
