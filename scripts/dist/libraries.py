@@ -28,6 +28,8 @@ class Library:
     removed: tuple[str, ...] = ()   # makefiles that Debian's sources lack, since what they would build is no free documentation
 
 
+HWCAP = {"FP": 0, "ASIMD": 1, "AES": 3, "PMULL": 4, "SHA1": 5, "SHA2": 6, "CRC32": 7, "SVE": 22}
+
 # In the order in which they need each other.
 LIBRARIES = (
     Library("libisal", "ISA-L", "BSD-3-Clause", "libisal", recipe="isal"),
@@ -203,9 +205,12 @@ class Build:
         return objects
 
     def isal(self, library: Library, place: pathlib.Path) -> None:
-        """Of ISA-L, what reads and writes gzip: its own makefile builds for a target that it is told."""
+        """Of ISA-L, what reads and writes gzip: its own makefile builds for a target that it is told; its assembler for Arm is GNU's."""
+        if self.target.cpu == "aarch64":  # a header of Linux that Zig does not have: bits of AT_HWCAP, part of the kernel's interface
+            (place / "include" / "asm").mkdir()
+            (place / "include" / "asm" / "hwcap.h").write_text("".join(f"#define HWCAP_{name} (1 << {bit})\n" for name, bit in HWCAP.items()))
         self.run(place, "make", "-f", "Makefile.unx", f"-j{os.cpu_count()}", "lib", "units=igzip crc", f"host_cpu={self.target.cpu}", f"CC={self.cc}",
-                 f"AR={self.ar}", "AS=nasm" if self.target.cpu == "x86_64" else f"AS={self.cc}", f"CFLAGS_={self.environment['CFLAGS']}", "D=NDEBUG", "STRIP=true")
+                 f"AR={self.ar}", "AS=nasm" if self.target.cpu == "x86_64" else "AS=aarch64-linux-gnu-gcc -D__ASSEMBLY__", f"CFLAGS_={self.environment['CFLAGS']}", "D=NDEBUG", "STRIP=true")
         self.archive("libisal.a", [path for path in (place / "bin").glob("*.o")])
         self.headers([place / "include" / name for name in ("igzip_lib.h", "crc.h", "types.h")], "isa-l")
         self.package(library, "-lisal")
