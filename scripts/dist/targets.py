@@ -24,7 +24,7 @@ class Target:
 
 TARGETS = {target.name: target for target in (
     Target("linux-x86_64", "x86_64-linux-gnu.2.17", "x86_64", "glibc", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
-    Target("linux-aarch64", "aarch64-linux-gnu.2.17", "aarch64", "glibc", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
     Target("linux-musl-x86_64", "x86_64-linux-musl", "x86_64", "musl", "musllinux_1_1_x86_64"),
+    Target("linux-aarch64", "aarch64-linux-gnu.2.17", "aarch64", "glibc", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
     Target("linux-musl-aarch64", "aarch64-linux-musl", "aarch64", "musl", "musllinux_1_1_aarch64"),
 )}
