@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "ingest/node_time.h"
+#include "ingest/smi_word.h"
 
 enum { MIB = 1 << 20, TIME_BYTES = 32 };
 
@@ -55,18 +56,6 @@ static const struct {
     {"DVCCTR", QUANTITY, HU_GAUGE_REASONS, 1, true},
 };
 
-static bool next_word(hu_str line, size_t *at, hu_str *word)
-{
-    size_t from;
-
-    while (*at < line.n && strchr(" \t,\r", line.p[*at]))
-        ++*at;
-    for (from = *at; *at < line.n && !strchr(" \t,\r", line.p[*at]); ++*at)
-        continue;
-    *word = (hu_str){line.p + from, *at - from};
-    return word->n > 0;
-}
-
 static uint8_t find_column(hu_str name, bool is_dcgmi)
 {
     for (size_t i = 0; i < HU_COUNT(known); i++)
@@ -85,7 +74,7 @@ bool hu_smi_dmon_heading(hu_smi_dmon *d, hu_str line)
     line = hu_str_trim(line);
     if (line.n == 0 || line.p[0] != '#')
         return false;
-    for (; out.n < HU_SMI_DMON_COLUMNS && next_word(line, &at, &word); out.n++) {
+    for (; out.n < HU_SMI_DMON_COLUMNS && hu_smi_word(line, &at, &word); out.n++) {
         if (out.n == 0)
             out.is_dcgmi = hu_str_equal(word, HU_STR("Entity"));
         out.columns[out.n] = find_column(word, out.is_dcgmi);
@@ -134,14 +123,14 @@ bool hu_smi_dmon_line(const hu_smi_dmon *d, hu_node_sink *sink, hu_str line)
     hu_str      word, date = HU_STR(""), clock = HU_STR("");
     size_t      at = 0, n = 0;
 
-    for (; n < d->n && next_word(line, &at, &word); n++) {
+    for (; n < d->n && hu_smi_word(line, &at, &word); n++) {
         const uint8_t column = d->columns[n];
 
         if (column == 0)
             continue;
         switch (known[column - 1].is) {
         case GPU: /* "GPU 0" of dcgmi; "GPU-I 3" and "CPU 0" are others */
-            if (d->is_dcgmi && (!hu_str_equal(word, HU_STR("GPU")) || !next_word(line, &at, &word)))
+            if (d->is_dcgmi && (!hu_str_equal(word, HU_STR("GPU")) || !hu_smi_word(line, &at, &word)))
                 return true;
             if (!hu_parse_i64(word, &w.who.number))
                 return false;

@@ -11,6 +11,7 @@
 
 #include "base/number.h"
 #include "ingest/node_time.h"
+#include "ingest/smi_word.h"
 
 enum { MIB = 1 << 20, TIME_BYTES = 32, MOST_PROCESSES = 1024 };
 
@@ -19,18 +20,6 @@ typedef enum { OTHER, GPU, DATE, CLOCK, PID, TYPE, BUSY, MEMORY_BUSY, MEMORY, CO
 static const char *const names[COLUMNS] = {
     [GPU] = "gpu", [DATE] = "Date",       [CLOCK] = "Time", [PID] = "pid",        [TYPE] = "type",
     [BUSY] = "sm", [MEMORY_BUSY] = "mem", [MEMORY] = "fb",  [COMMAND] = "command"};
-
-static bool next_word(hu_str line, size_t *at, hu_str *word)
-{
-    size_t from;
-
-    while (*at < line.n && strchr(" \t,\r", line.p[*at]))
-        ++*at;
-    for (from = *at; *at < line.n && !strchr(" \t,\r", line.p[*at]); ++*at)
-        continue;
-    *word = (hu_str){line.p + from, *at - from};
-    return word->n > 0;
-}
 
 bool hu_smi_pmon_heading(hu_smi_pmon *p, hu_str line)
 {
@@ -42,7 +31,7 @@ bool hu_smi_pmon_heading(hu_smi_pmon *p, hu_str line)
     line = hu_str_trim(line);
     if (line.n == 0 || line.p[0] != '#')
         return false;
-    for (; out.n < HU_SMI_PMON_COLUMNS && next_word(line, &at, &word); out.n++)
+    for (; out.n < HU_SMI_PMON_COLUMNS && hu_smi_word(line, &at, &word); out.n++)
         for (meaning k = GPU; k < COLUMNS; k++)
             if (hu_str_equal(word, hu_str_of(names[k]))) {
                 out.columns[out.n] = (uint8_t)k;
@@ -99,7 +88,7 @@ static bool split(const hu_smi_pmon *p, hu_str line, hu_str of[COLUMNS])
     size_t at = 0, n = 0;
     hu_str word;
 
-    for (; n < p->n && next_word(line, &at, &word); n++) {
+    for (; n < p->n && hu_smi_word(line, &at, &word); n++) {
         const meaning k = (meaning)p->columns[n];
 
         if (k == COMMAND && n + 1 == p->n)
