@@ -29,7 +29,7 @@ help:
 	@echo 'make exam-run    56 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
 	@echo 'make pairs-opencl  15 pairs of OpenCL programs on PoCL, on an idle machine (4 minutes); writes its part of docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
-	@echo 'make dist      archives and wheels for any Linux, in dist/ (20 minutes the first time; DIST=linux-x86_64 for one of them)'
+	@echo 'make dist      archives and wheels for any Linux, and the source, in dist/ (20 minutes a target the first time; DIST=linux-x86_64 for one)'
 	@echo 'make dist-check  each of them used and removed in bare systems of Debian 11, 12 and 13 and one of musl'
 	@echo 'make deb       a package for this Debian, in build-deb'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'

@@ -15,13 +15,16 @@ import tarfile
 import tempfile
 import types
 import unittest
+import unittest.mock
 import zipfile
 
 from tests.program import EXE, ROOT, SANITIZED, VERSION, skip_loudly
 
 sys.path.insert(0, str(ROOT / "scripts" / "dist"))
 import archives  # noqa: E402
+import backend  # noqa: E402
 import contents  # noqa: E402
+import source  # noqa: E402
 from libraries import LIBRARIES  # noqa: E402
 from targets import TARGETS  # noqa: E402
 
@@ -58,7 +61,7 @@ class Packed(unittest.TestCase):
     def test_an_archive_depends_on_its_contents_alone(self) -> None:
         for name, backwards in (("a", False), ("b", True)):
             (self.folder / f"out-{name}").mkdir()
-            archives.tarball(self.tree(name, backwards), self.folder / f"out-{name}" / "holdup-9.9-linux-x86_64.tar.gz", WHEN)
+            archives.pack(archives.files(self.tree(name, backwards)), self.folder / f"out-{name}" / "holdup-9.9-linux-x86_64.tar.gz", WHEN)
         first, second = ((self.folder / f"out-{name}" / "holdup-9.9-linux-x86_64.tar.gz").read_bytes() for name in "ab")
         self.assertEqual(first, second)
         with tarfile.open(fileobj=io.BytesIO(first)) as tar:
@@ -145,6 +148,81 @@ class Named(unittest.TestCase):
             done = subprocess.run([sys.executable, "-m", "holdup"], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": folder})
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("the program does not lie beside this package", done.stderr)
+
+
+# As meson is called: `install` lays out a small tree, and all calls are kept.
+MESON = """#!/bin/sh
+echo "$*" >>"$0.calls"
+[ "$1" = "$MESON_FAILS" ] && { echo "Dependency libisal not found"; exit 1; }
+[ "$1" = install ] || exit 0
+while [ $# -gt 1 ]; do [ "$1" = --destdir ] && to=$2/usr; shift; done
+mkdir -p "$to/bin" "$to/lib/holdup" "$to/share/man/man1"
+echo program >"$to/bin/holdup"; chmod 755 "$to/bin/holdup"
+echo library >"$to/lib/holdup/libholdup-inject.so"; echo page >"$to/share/man/man1/holdup.1"
+"""
+
+
+@unittest.skipIf(SANITIZED or not source.is_clone(), "says nothing more about holdup")
+class Source(unittest.TestCase):
+    """The tarball of the source, and what pip makes of it."""
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-source-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_it_is_the_clone_and_what_git_says(self) -> None:
+        with tarfile.open(source.pack(self.folder)) as tar:
+            names = {row.name.split("/", 1)[1]: row for row in tar.getmembers()}
+            commit, when = tar.extractfile(names["COMMIT"]).read().decode().splitlines()
+            about = tar.extractfile(names["PKG-INFO"]).read().decode()
+        tracked = {name for name in source.git("ls-files", "-z").split("\0") if (ROOT / name).is_file()}
+        self.assertEqual(set(names), tracked | {"COMMIT", "PKG-INFO"})
+        self.assertEqual({row.mtime for row in names.values()}, {int(when)})
+        self.assertIn(commit.split()[0], source.git("rev-parse", "HEAD"))
+        self.assertTrue(about.startswith(f"Metadata-Version: 2.1\nName: holdup\nVersion: {VERSION}\n"))
+        self.assertEqual(names["scripts/setup"].mode, 0o755)
+
+    def test_the_tarball_makes_the_same_tarball(self) -> None:
+        first = source.pack(self.folder)
+        with tarfile.open(first) as tar:
+            tar.extractall(self.folder)
+        (self.folder / "again").mkdir()
+        subprocess.run([sys.executable, "-B", "-c", "import backend; backend.build_sdist('again')"], cwd=self.folder, check=True,
+                       env={**os.environ, "PYTHONPATH": str(self.folder / f"holdup-{VERSION}" / "scripts/dist")})
+        self.assertEqual((self.folder / "again" / first.name).read_bytes(), first.read_bytes())
+
+    def build(self, fails: str = "") -> tuple[list[str], str]:
+        """What meson was told, and the wheel's name or the error."""
+        meson = self.folder / "meson"
+        meson.write_text(MESON)
+        meson.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}", "MESON_FAILS": fails}):
+            try:
+                said = backend.build_wheel(str(self.folder), {"setup-args": "-Db_lto=false"})
+            except SystemExit as error:
+                said = str(error)
+        return (self.folder / "meson.calls").read_text().splitlines(), said
+
+    def test_pip_compiles_a_wheel_for_this_system(self) -> None:
+        calls, name = self.build()
+        self.assertEqual([call.split()[0] for call in calls], ["setup", "compile", "install"])
+        self.assertIn(f" {ROOT} ", calls[0])
+        self.assertTrue(calls[0].endswith("-Db_lto=true -Db_lto=false"), calls[0])
+        self.assertRegex(name, rf"^holdup-{re.escape(VERSION)}-py3-none-linux_\w+\.whl$")
+        with zipfile.ZipFile(self.folder / name) as wheel:
+            self.assertEqual(wheel.read(f"holdup-{VERSION}.data/scripts/holdup"), b"program\n")
+            self.assertEqual(wheel.read(f"holdup-{VERSION}.data/data/libexec/holdup/libholdup-inject.so"), b"library\n")
+            info = backend.prepare_metadata_for_build_wheel(str(self.folder))
+            for part in ("METADATA", "WHEEL"):
+                self.assertEqual((self.folder / info / part).read_bytes(), wheel.read(f"{info}/{part}"))
+            self.assertIn(f"Tag: py3-none-{backend.wheel_tag()}\n", wheel.read(f"holdup-{VERSION}.dist-info/WHEEL").decode())
+            self.assertIn(f"holdup-{VERSION}.dist-info/licenses/LICENSE", wheel.namelist())
+
+    def test_a_missing_header_names_both_ways_out(self) -> None:
+        calls, said = self.build(fails="setup")
+        self.assertEqual(len(calls), 1)
+        for word in ("`meson setup` failed", "scripts/setup", "docs/install.md"):
+            self.assertIn(word, said)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spack: put this file into a repository of yours as packages/holdup/package.py.  holdup is published nowhere that a recipe could name: the
-tarball that `make dist` makes lies in the folder that spack is called from, or HOLDUP_TARBALLS names its folder.
+tarball that `make dist DIST=source` makes lies in the folder that spack is called from, or HOLDUP_TARBALLS names its folder.
 
     spack install --no-checksum holdup
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes what people without a compiler install: an archive and a wheel for each kind of Linux, in dist/.
+"""Makes what people install, in dist/: an archive and a wheel for each kind of Linux, which need no compiler, and the source.
 
-    scripts/dist [--out DIR] [--cache DIR] [TARGET ...]        default: all targets
+    scripts/dist [--out DIR] [--cache DIR] [TARGET | source ...]        default: all of them
 """
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ import sys
 
 import archives
 import contents
+import source
 from libraries import Build, Sources
+from source import ROOT, VERSION
 from targets import TARGETS, Target
 from toolchain import Toolchain, run
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-VERSION = (ROOT / "python" / "holdup" / "VERSION").read_text().strip()
 
 
 def emulator(target: Target) -> str | None:
@@ -58,37 +57,42 @@ def finish(build: Build, tree: pathlib.Path, out: pathlib.Path, when: int) -> No
         other = build.toolchain.cache / target.name.replace("-musl", "") / "stage" / "usr" / "lib" / "holdup" / "libholdup-inject.so"
         shutil.copy(other, tree / "lib" / "holdup" / other.name)
     contents.write(build, ROOT, tree / "share" / "doc" / "holdup", VERSION, when)
-    archives.tarball(tree, out / f"holdup-{VERSION}-{target.name}.tar.gz", when)
+    archives.pack(archives.files(tree), out / f"holdup-{VERSION}-{target.name}.tar.gz", when)
     wheel = archives.Wheel(out / f"holdup-{VERSION}-py3-none-{target.wheel_tag}.whl", "holdup", VERSION, when)
     contents.wheel(wheel, ROOT, tree, VERSION, target.wheel_tag)
     wheel.close()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="dist", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist")
-    parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdup" / "dist",
-                        help="compiler, sources and libraries, which are made once")
-    words = parser.parse_args()
-    for name in words.targets:
-        if name not in TARGETS:
-            parser.error(f"unknown target {name}; there are {', '.join(TARGETS)}")
-    cache, out = words.cache.resolve(), words.out.resolve()
-    for folder in (cache, out):
-        folder.mkdir(parents=True, exist_ok=True)
-    # of the last commit, so that the same sources give the same archives on any day
-    when = int(os.environ.get("SOURCE_DATE_EPOCH") or
-               subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=True).stdout)
-    toolchain, sources = Toolchain(cache), Sources(cache)
+def compiled(targets: list[Target], cache: pathlib.Path, out: pathlib.Path) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    toolchain, sources, when = Toolchain(cache), Sources(cache), source.when()
     sources.fetch(cache / "sources.log")
-    names = words.targets or list(TARGETS)
-    # a static program's archive has the other's recorder
-    for target in [target for name, target in TARGETS.items() if name in names or name.replace("-", "-musl-", 1) in names]:
+    for target in targets:
         build = Build(toolchain, target, sources)
         build.home.mkdir(exist_ok=True)
         build.all()
         finish(build, program(toolchain, build), out, when)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="dist", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join([*TARGETS, "source"]))
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist")
+    parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdup" / "dist",
+                        help="compiler, sources and libraries, which are made once")
+    words = parser.parse_args()
+    names = words.targets or [*TARGETS, "source"]
+    for name in names:
+        if name not in TARGETS and name != "source":
+            parser.error(f"unknown target {name}; there are {', '.join(TARGETS)} and source")
+    out = words.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    if "source" in names:
+        source.pack(out)
+    # a static program's archive has the other's recorder
+    targets = [target for name, target in TARGETS.items() if name in names or name.replace("-", "-musl-", 1) in names]
+    if targets:
+        compiled(targets, words.cache.resolve(), out)
     archives.checksums(out)
     for path in sorted(out.iterdir()):
         print(path)

@@ -21,16 +21,16 @@ def files(tree: pathlib.Path) -> list[tuple[str, pathlib.Path]]:
     return sorted((str(path.relative_to(tree)), path) for path in tree.rglob("*") if path.is_file())
 
 
-def tarball(tree: pathlib.Path, out: pathlib.Path, when: int) -> None:
-    """tree becomes the one folder in the archive, called as the archive is."""
-    top = out.name.removesuffix(".tar.gz")
+def pack(rows: list[tuple[str, pathlib.Path | bytes]], out: pathlib.Path, when: int) -> None:
+    """Files and their names, below one folder, called as the archive is."""
+    top = out.name[:-len(".tar.gz")]
     text = io.BytesIO()
     with tarfile.open(fileobj=text, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, path in files(tree):
+        for name, what in rows:
+            data = what if isinstance(what, bytes) else what.read_bytes()
             row = tarfile.TarInfo(f"{top}/{name}")
-            row.size, row.mtime, row.mode = path.stat().st_size, when, 0o755 if is_program(path) else 0o644
-            with open(path, "rb") as file:
-                tar.addfile(row, file)
+            row.size, row.mtime, row.mode = len(data), when, 0o755 if isinstance(what, pathlib.Path) and is_program(what) else 0o644
+            tar.addfile(row, io.BytesIO(data))
     with open(out, "wb") as file, gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=file, mtime=when) as packed:
         packed.write(text.getvalue())
 

@@ -69,6 +69,18 @@ def write(build: Build, root: pathlib.Path, to: pathlib.Path, version: str, when
     (to / "sbom.cdx.json").write_text(bill(build, version, when))
 
 
+def metadata(root: pathlib.Path, version: str) -> bytes:
+    """What pip says of the package."""
+    return (f"Metadata-Version: 2.1\nName: holdup\nVersion: {version}\nSummary: Tells what is holding up a GPU job: where the time goes, why, and what a fix would bring\n"
+            "License: Apache-2.0\nRequires-Python: >=3.8\nClassifier: Operating System :: POSIX :: Linux\nClassifier: Programming Language :: C\n"
+            "Classifier: Topic :: System :: Monitoring\nDescription-Content-Type: text/markdown\n\n").encode() + (root / "python" / "README.md").read_bytes()
+
+
+def kind(tag: str) -> bytes:
+    """What pip asks of a wheel before it installs it."""
+    return ("Wheel-Version: 1.0\nGenerator: holdup-dist\nRoot-Is-Purelib: false\n" + "".join(f"Tag: py3-none-{part}\n" for part in tag.split("."))).encode()
+
+
 def wheel(to: Wheel, root: pathlib.Path, tree: pathlib.Path, version: str, tag: str) -> None:
     """Fills a wheel: the package for Python, and the tree below the environment's own folder, where the program finds its parts as anywhere."""
     for path in sorted((root / "python" / "holdup").iterdir()):
@@ -78,11 +90,7 @@ def wheel(to: Wheel, root: pathlib.Path, tree: pathlib.Path, version: str, tag: 
     to.tree(tree / "lib" / "holdup", f"{to.data}/data/libexec/holdup")  # pip install --target drops lib
     for name in ("share/man", "share/bash-completion", "share/zsh", "share/fish", "share/doc/holdup", "share/holdup"):
         to.tree(tree / name, f"{to.data}/data/{name}")
-    to.add(f"{to.info}/METADATA", (
-        f"Metadata-Version: 2.1\nName: holdup\nVersion: {version}\nSummary: Tells what is holding up a GPU job: where the time goes, why, and what a fix would bring\n"
-        "License: Apache-2.0\nRequires-Python: >=3.8\nClassifier: Operating System :: POSIX :: Linux\nClassifier: Programming Language :: C\n"
-        "Classifier: Topic :: System :: Monitoring\nDescription-Content-Type: text/markdown\n\n").encode() + (root / "python" / "README.md").read_bytes())
-    to.add(f"{to.info}/WHEEL", ("Wheel-Version: 1.0\nGenerator: holdup-dist\nRoot-Is-Purelib: false\n"
-                                + "".join(f"Tag: py3-none-{part}\n" for part in tag.split("."))).encode())
-    for path in [root / "LICENSE", *sorted((tree / "share" / "doc" / "holdup" / "licences").iterdir())]:
+    to.add(f"{to.info}/METADATA", metadata(root, version))
+    to.add(f"{to.info}/WHEEL", kind(tag))
+    for path in [root / "LICENSE", *sorted((tree / "share" / "doc" / "holdup" / "licences").glob("*"))]:
         to.add(f"{to.info}/licenses/{path.name}", path.read_bytes())
