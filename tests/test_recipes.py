@@ -53,6 +53,11 @@ class Versions(unittest.TestCase):
         self.assertGreaterEqual(tuple(map(int, spack.split("."))), tuple(map(int, VERSION.split("."))), "the version of the source, or the one that comes")
 
 
+    def test_easybuilds_style(self) -> None:
+        """`eb --check-style` says so of longer lines."""
+        self.assertEqual([line for line in EASYBUILD.read_text().splitlines() if len(line) > 120], [])
+
+
 class Dependencies(unittest.TestCase):
     def test_the_table_above_is_mesons(self) -> None:
         self.assertEqual(meson_libraries(), set(NAMES))
