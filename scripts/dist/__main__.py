@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes what people install, in dist/: an archive and a wheel for each kind of Linux, which need no compiler, and the source.
 
-    scripts/dist [--out DIR] [--cache DIR] [TARGET | source ...]        default: all of them
+    scripts/dist [--out DIR] [--cache DIR] [--test] [TARGET | source ...]        default: all of them
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sys
 import archives
 import contents
 import source
-from libraries import Build, Sources
+from libraries import CMOCKA, Build, Sources
 from source import ROOT, VERSION
 from targets import TARGETS, Target
 from toolchain import Toolchain, run
@@ -50,6 +50,19 @@ def program(toolchain: Toolchain, build: Build) -> pathlib.Path:
     return stage / "usr"
 
 
+def test(build: Build) -> None:
+    """Runs the unit tests of what was built, by an emulator where this machine needs one."""
+    toolchain, folder, log = build.toolchain, build.home / "build", build.home / "tests.log"
+    log.unlink(missing_ok=True)
+    build.one(CMOCKA)
+    print(f"dist: {build.target.name}: unit tests ...", file=sys.stderr)
+    environment = {**os.environ, "PATH": f"{toolchain.home / 'bin'}:{os.environ['PATH']}", "PKG_CONFIG_SYSROOT_DIR": str(build.sysroot)}
+    run([str(toolchain.meson), "setup", "--reconfigure", str(folder)], log, env=environment)
+    run([str(toolchain.ninja), "-C", str(folder)], log, env=environment)
+    run([str(toolchain.meson), "test", "-C", str(folder), "--no-rebuild", "--timeout-multiplier", "20"], log, env=environment)
+    print("\n".join(line for line in log.read_text().splitlines() if line.startswith(("Ok:", "Fail:", "Skipped:", "Timeout:"))))
+
+
 def finish(build: Build, tree: pathlib.Path, out: pathlib.Path, when: int) -> None:
     """Adds what a release says of itself, and packs it."""
     target = build.target
@@ -63,7 +76,7 @@ def finish(build: Build, tree: pathlib.Path, out: pathlib.Path, when: int) -> No
     wheel.close()
 
 
-def compiled(targets: list[Target], cache: pathlib.Path, out: pathlib.Path) -> None:
+def compiled(targets: list[Target], cache: pathlib.Path, out: pathlib.Path, is_tested: bool) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     toolchain, sources, when = Toolchain(cache), Sources(cache), source.when()
     sources.fetch(cache / "sources.log")
@@ -72,6 +85,8 @@ def compiled(targets: list[Target], cache: pathlib.Path, out: pathlib.Path) -> N
         build.home.mkdir(exist_ok=True)
         build.all()
         finish(build, program(toolchain, build), out, when)
+        if is_tested:
+            test(build)
 
 
 def main() -> None:
@@ -80,6 +95,7 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist")
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdup" / "dist",
                         help="compiler, sources and libraries, which are made once")
+    parser.add_argument("--test", action="store_true", help="also run the unit tests of each target")
     words = parser.parse_args()
     names = words.targets or [*TARGETS, "source"]
     for name in names:
@@ -92,7 +108,7 @@ def main() -> None:
     # a static program's archive has the other's recorder
     targets = [target for name, target in TARGETS.items() if name in names or name.replace("-", "-musl-", 1) in names]
     if targets:
-        compiled(targets, words.cache.resolve(), out)
+        compiled(targets, words.cache.resolve(), out, words.test)
     archives.checksums(out)
     for path in sorted(out.iterdir()):
         print(path)
