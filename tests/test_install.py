@@ -185,5 +185,50 @@ class Fuzzing(unittest.TestCase):
         self.assertIn("libclang-rt-19-dev", do("scripts/setup", "--dry-run", "fuzz", env=self.env))
 
 
+@unittest.skipIf(SANITIZED, "says nothing more about holdup")
+class WithoutRoot(unittest.TestCase):
+    """`make demo` where nobody may install packages: what is there is used, or what is missing is named, with both ways out, and no half of a build is left."""
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-no-root-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        for tool in ("sh", "make", "cat", "sed", "tr", "dirname", "grep", "test", "rm"):
+            (self.folder / tool).symlink_to(shutil.which(tool))
+        self.tool("id", "echo 1000")
+        self.tool("dpkg-query", "exit 1")  # nothing is installed as a package
+
+    def tool(self, name: str, line: str) -> None:
+        (self.folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (self.folder / name).chmod(0o755)
+
+    def demo(self, status: int) -> str:
+        return do("make", "--no-print-directory", "demo", f"BUILD={self.folder}/build", status=status, env={"PATH": str(self.folder)})
+
+    def test_what_is_missing_and_both_ways_out(self) -> None:
+        said = self.demo(2)
+        for words in ("only root can install packages", "the build does not find: cc meson ninja pkg-config\n", "apt-get install gcc libc6-dev", "the wheel and the archives", "docs/install.md"):
+            self.assertIn(words, said)
+        self.assertNotIn("installing gcc", said)
+        self.assertFalse((self.folder / "build").exists())
+
+    def test_a_library_that_is_missing(self) -> None:
+        for tool in ("cc", "meson", "ninja"):
+            self.tool(tool, "exit 1")
+        self.tool("pkg-config", "[ $2 != gnutls ]")
+        self.assertIn("the build does not find: gnutls.pc\n", self.demo(2))
+
+    def test_no_debian(self) -> None:
+        (self.folder / "dpkg-query").unlink()
+        said = self.demo(2)
+        for words in ("this is no Debian system", "the build does not find: cc meson ninja pkg-config\n", "please install what these Debian packages hold: gcc libc6-dev", "docs/install.md"):
+            self.assertIn(words, said)
+
+    def test_what_came_otherwise_is_used(self) -> None:
+        for tool in ("cc", "ninja", "pkg-config"):
+            self.tool(tool, "exit 0")
+        self.tool("meson", 'echo "meson was called: $*"; exit 1')
+        self.assertIn(f"meson was called: setup {self.folder}/build", self.demo(2))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -59,6 +59,11 @@ class Versions(unittest.TestCase):
 
 
 class Dependencies(unittest.TestCase):
+    def test_setup_asks_for_them(self) -> None:
+        """Where it can install no package, it looks for what the build looks for."""
+        [asked] = re.findall(r"for library in (.*); do", (ROOT / "scripts/setup").read_text())
+        self.assertEqual(set(asked.split()), meson_libraries())
+
     def test_the_table_above_is_mesons(self) -> None:
         self.assertEqual(meson_libraries(), set(NAMES))
 
