@@ -120,9 +120,10 @@ class Build:
         tools = toolchain.compilers(target)
         self.cc, self.ar = tools["cc"], tools["ar"]
         lib = self.sysroot / "usr" / "lib"
+        # No part is C++, but configure tries it, and Zig's c++ would compile a C++ library for that.
         self.environment = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}, "SOURCE_DATE_EPOCH": "1", "ZERO_AR_DATE": "1",
-            "CC": self.cc, "CXX": tools["c++"], "AR": self.ar, "RANLIB": tools["ranlib"], "STRIP": "true", "CC_FOR_BUILD": "gcc",
+            "CC": self.cc, "CXX": self.cc, "AR": self.ar, "RANLIB": tools["ranlib"], "STRIP": "true", "CC_FOR_BUILD": "gcc",
             "CPPFLAGS": f"-I{self.sysroot}/usr/include", "LDFLAGS": f"-L{lib}", "PKG_CONFIG_LIBDIR": f"{lib}/pkgconfig",
             "PKG_CONFIG_SYSROOT_DIR": str(self.sysroot), "PKG_CONFIG": "pkg-config --static"}
 

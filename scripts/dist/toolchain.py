@@ -44,14 +44,13 @@ class Toolchain:
         place = self.cache / target.name / "bin"
         place.mkdir(parents=True, exist_ok=True)
         zig = shlex.quote(str(self.zig))
-        for name, line in {"cc": f"{zig} cc -target {target.zig}", "c++": f"{zig} c++ -target {target.zig}", "ar": f"{zig} ar",
-                           "ranlib": f"{zig} ranlib"}.items():
+        for name, line in {"cc": f"{zig} cc -target {target.zig}", "ar": f"{zig} ar", "ranlib": f"{zig} ranlib"}.items():
             script = place / name
             text = f'#!/bin/sh\nZIG_GLOBAL_CACHE_DIR={shlex.quote(str(self.cache / "zig"))} exec {line} "$@"\n'
             if not script.exists() or script.read_text() != text:
                 script.write_text(text)
                 script.chmod(0o755)
-        return {name: str(place / name) for name in ("cc", "c++", "ar", "ranlib")}
+        return {name: str(place / name) for name in ("cc", "ar", "ranlib")}
 
     def cross_file(self, target: Target, sysroot: pathlib.Path, emulator: str | None) -> pathlib.Path:
         """What meson reads about a target."""
