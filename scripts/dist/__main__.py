@@ -22,14 +22,14 @@ from targets import TARGETS, Target
 from toolchain import Toolchain, run
 
 
-def emulator(target: Target) -> str | None:
-    """What runs programs of the target here, where this machine does not."""
+def emulator(target: Target) -> list[str]:
+    """What runs programs of the target here, where this machine does not; the C library beside it is that of the cross compiler."""
     if target.cpu == os.uname().machine:
-        return None
+        return []
     found = shutil.which(f"qemu-{target.cpu}-static") or shutil.which(f"qemu-{target.cpu}")
     if not found:
         sys.exit(f"dist: {target.name} needs qemu-{target.cpu}-static, which runs what is built; scripts/setup dist installs it")
-    return found
+    return [found, "-L", f"/usr/{target.triplet}"]
 
 
 def program(toolchain: Toolchain, build: Build) -> pathlib.Path:

@@ -52,7 +52,7 @@ class Toolchain:
                 script.chmod(0o755)
         return {name: str(place / name) for name in ("cc", "ar", "ranlib")}
 
-    def cross_file(self, target: Target, sysroot: pathlib.Path, emulator: str | None) -> pathlib.Path:
+    def cross_file(self, target: Target, sysroot: pathlib.Path, emulator: list[str]) -> pathlib.Path:
         """What meson reads about a target."""
         tools = self.compilers(target)
         link = ["-s"] + (["-static"] if target.is_static else [])
@@ -60,7 +60,7 @@ class Toolchain:
         path.write_text("\n".join([
             "[binaries]",
             f"c = '{tools['cc']}'", f"ar = '{tools['ar']}'", "strip = 'true'", "pkg-config = 'pkg-config'",
-            *([f"exe_wrapper = '{emulator}'"] if emulator else []),
+            *([f"exe_wrapper = {emulator}"] if emulator else []),
             "[built-in options]",
             f"c_args = {FLAGS}", f"c_link_args = {link}",
             "[properties]",
