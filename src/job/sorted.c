@@ -4,69 +4,20 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/thread.h"
-#include "ingest/execution_trace.h"
 #include "ingest/flight_recorder.h"
 #include "ingest/format.h"
-#include "ingest/nccl_ras.h"
-#include "ingest/ncu.h"
-#include "ingest/node_log.h"
-#include "ingest/nsys_stats.h"
 #include "ingest/results.h"
-#include "ingest/step_log.h"
 #include "job/below.h"
 #include "job/stray.h"
-
-hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
-{
-    const hu_str head = hu_input_head(in);
-
-    return hu_ncu_is_report(head)           ? HU_INPUT_COUNTERS
-           : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
-           : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
-           : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
-           : hu_results_probe(head)         ? HU_INPUT_RESULTS
-           : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
-           : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
-           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
-                                          : HU_INPUT_RANK;
-}
-
-/* What can be opened twice; standard input may be a file, too. */
-static bool is_file(const char *path)
-{
-    struct stat about;
-
-    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(path, &about)) == 0 && S_ISREG(about.st_mode);
-}
-
-static hu_input_kind kind_of(const char *path, const hu_limits *limits, bool any_text)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in;
-    hu_input_kind          kind;
-    hu_error               unused;
-
-    if (!is_file(path) || !(in = hu_input_open(path, &how, &unused)))
-        return HU_INPUT_RANK;
-    kind = hu_input_kind_of_open(in, any_text);
-    hu_input_close(in);
-    return kind;
-}
-
-hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
-{
-    return kind_of(path, limits, false);
-}
 
 /* It has CPU samples alone, and no rank: beside traces it would be a second one, of a program that never waits. */
 static bool has_samples_alone(const char *path, const hu_limits *limits)
 {
     const hu_input_options how = {.limits = *limits};
     hu_error               unused;
-    hu_input              *in = is_file(path) ? hu_input_open(path, &how, &unused) : NULL;
+    hu_input              *in = hu_input_is_file(path) ? hu_input_open(path, &how, &unused) : NULL;
     const hu_format       *format = in ? hu_format_find(hu_input_head(in)) : NULL;
     const bool             is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
                                hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
@@ -88,7 +39,7 @@ static void look(void *context, size_t i)
 {
     const work *w = context;
 
-    w->kinds[i] = kind_of(w->inputs->at[i], w->limits, w->any_text);
+    w->kinds[i] = (w->any_text ? hu_input_kind_of_text : hu_input_kind_of)(w->inputs->at[i], w->limits);
     w->are_samples[i] = w->kinds[i] == HU_INPUT_RANK && w->inputs->n > 1 && has_samples_alone(w->inputs->at[i], w->limits);
 }
 

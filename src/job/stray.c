@@ -5,7 +5,8 @@
 #include "base/input.h"
 #include "ingest/format.h"
 #include "ingest/strangers.h"
-#include "job/sorted.h"
+#include "job/inputs.h"
+#include "job/kind.h"
 
 enum { KEPT = 16 }; /* bytes of a word that a span's end may cut */
 
