@@ -5,7 +5,7 @@
 
 #include "ingest/step_log.h"
 #include "job/inputs.h"
-#include "job/kind.h"
+#include "job/glance.h"
 
 /*
  * Each in the order in which they were named, execution traces among the traces if there are any; what could not be found is
@@ -20,19 +20,18 @@ typedef struct {
  * By the beginning of each regular file, which its name does not decide; of a text that nobody knows, by its lines.
  * `any_text`: such a text is a log, whatever is in it.  Lists live in `arena`.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
-                   hu_error *err);
+int hu_inputs_sort(const hu_inputs *inputs, bool any_text, hu_arena *arena, hu_sorted_inputs *out, hu_error *err);
 
 /*
  * What was recorded of a run beside its traces, in a directory and below it: by their names and what they hold.  Other files
  * are counted in out->left.  out->n is 0 without.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err);
+int hu_inputs_beside_of(const char *folder, hu_glances *glances, hu_arena *arena, hu_inputs *out, hu_error *err);
 
 /*
  * Adds what lies beside the traces in those of `paths` that are directories, and what is left in them.  What is in the list
  * already is not added again.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_add_beside(char **paths, size_t n, const hu_limits *limits, hu_arena *arena, hu_inputs *inputs, hu_error *err);
+int hu_inputs_add_beside(char **paths, size_t n, hu_arena *arena, hu_inputs *inputs, hu_error *err);
 
 #endif
