@@ -11,7 +11,7 @@
 #include "base/input.h"
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
-#include "job/below.h"
+#include "job/folders.h"
 #include "job/same.h"
 #include "job/sorted.h"
 #include "protocol/format.h"
@@ -210,117 +210,6 @@ static int add_entry(const char *path, const char *name, hu_arena *arena, found 
     return hu_unread_add_error(unread, arena, child.at[0], &why, err);
 }
 
-enum { NAMED_FOLDERS = 4 };
-
-/* Directories below one that hold traces. */
-typedef struct {
-    const char *at[NAMED_FOLDERS];
-    size_t      n; /* of all */
-} folder_list;
-
-static bool is_in(const folder_list *folders, const char *folder, size_t n)
-{
-    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS; i++)
-        if (strlen(folders->at[i]) == n && memcmp(folders->at[i], folder, n) == 0)
-            return true;
-    return false;
-}
-
-/* Returns 0 or HU_ENOMEM. */
-static int find_folders(const char *path, hu_glances *glances, hu_arena *arena, folder_list *out, hu_error *err)
-{
-    hu_below below;
-
-    *out = (folder_list){0};
-    if (hu_below_find(path, arena, &below, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < below.files.n; i++) {
-        const char      *file = below.files.at[i].path;
-        const size_t     n = (size_t)(strrchr(file, '/') ? strrchr(file, '/') - file : 0);
-        hu_str           folder;
-        const hu_glance *seen;
-
-        if (below.files.at[i].depth == 0 || !hu_inputs_is_trace(file) || is_in(out, file, n))
-            continue;
-        if (!(seen = hu_glances_at(glances, file, err)))
-            return err->code;
-        if (!hu_glance_may_have_events(seen))
-            continue;
-        folder = hu_arena_copy(arena, (hu_str){file, n});
-        if (!folder.p)
-            return hu_fail_memory(err);
-        if (out->n < NAMED_FOLDERS)
-            out->at[out->n] = folder.p;
-        out->n++;
-    }
-    return 0;
-}
-
-/* Sources and notes quote what some formats are known by. */
-static bool may_quote(const hu_glance *seen)
-{
-    return !seen->is_empty && !seen->is_json && !seen->has_zeros && !hu_glance_is_of(seen, "perf-script");
-}
-
-/* Read by what it holds, and only when it is named: other files end like it. */
-static bool is_read_if_named(const char *path, const hu_glances *glances)
-{
-    const hu_glance seen = hu_inputs_is_trace(path) ? (hu_glance){0} : hu_glance_briefly(glances, path);
-
-    return seen.is_open && !seen.impostor && !may_quote(&seen) &&
-           (seen.format ? hu_glance_may_have_events(&seen) : seen.is_execution);
-}
-
-static int find_nameable(const char *path, const hu_glances *glances, hu_arena *arena, folder_list *out, hu_error *err)
-{
-    hu_below below;
-
-    if (hu_below_find(path, arena, &below, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < below.files.n; i++)
-        if (is_read_if_named(below.files.at[i].path, glances)) {
-            if (out->n < NAMED_FOLDERS)
-                out->at[out->n] = below.files.at[i].path;
-            out->n++;
-        }
-    return 0;
-}
-
-static void list_paths(const folder_list *paths, char *out, size_t room)
-{
-    size_t n = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < paths->n && i < NAMED_FOLDERS && n < room; i++)
-        n += (size_t)snprintf(out + n, room - n, "%s%.120s", i ? ", " : "", paths->at[i]);
-}
-
-/* Where the traces are can be said. */
-static int fail_empty(const char *path, const folder_list *folders, const hu_glances *glances, hu_arena *arena,
-                      hu_error *err)
-{
-    folder_list files = {0};
-    char        names[600];
-
-    if (folders->n) {
-        list_paths(folders, names, sizeof names);
-        return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                       "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks",
-                       names, folders->n > NAMED_FOLDERS ? ", …" : "");
-    }
-    if (find_nameable(path, glances, arena, &files, err) < 0)
-        return err->code;
-    if (files.n == 0)
-        return hu_fail(
-            err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
-            "_trace.csv, with or without .gz or .zst; pass the trace files");
-    list_paths(&files, names, sizeof names);
-    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                   "of a directory no files with such names are read, but they are when they are named: pass %s%s", names,
-                   files.n > NAMED_FOLDERS ? ", …" : "");
-}
-
 /* Where a directory holds no trace, what else there is of a run. */
 static int add_others(const char *path, hu_glances *glances, hu_arena *arena, path_list *list, hu_error *err)
 {
@@ -412,12 +301,12 @@ static int add_folder(const char *path, hu_glances *glances, hu_arena *arena, pa
 {
     const size_t n_before = list->n, n_unread = unread->n;
     found        f = {.glances = glances, .list = list, .from = n_before}, in_below = {.glances = glances, .list = list};
-    folder_list  folders = {0};
+    hu_folders   folders = {0};
     int          rc = add_traces(path, arena, &f, unread, err);
 
     if (rc < 0 || f.n_traces || unread->n > n_unread)
         return rc;
-    if ((rc = find_folders(path, glances, arena, &folders, err)) < 0)
+    if ((rc = hu_folders_find(path, glances, arena, &folders, err)) < 0)
         return rc;
     if (folders.n > 1) /* which may be of different runs */
         list->n = n_before;
@@ -430,7 +319,7 @@ static int add_folder(const char *path, hu_glances *glances, hu_arena *arena, pa
         rc = add_strays(&f, arena, err);
     if (rc < 0 || list->n > n_before || unread->n > n_unread)
         return rc;
-    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, glances, arena, err);
+    return is_session(path) ? fail_session(path, err) : hu_folders_fail(path, &folders, glances, arena, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */
