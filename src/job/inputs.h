@@ -28,7 +28,7 @@ typedef struct {
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
     hu_left        left;   /* of directories, where it was asked what lies beside the traces */
 
-    hu_glances *glances; /* at those that were seen already */
+    hu_glances *glances; /* what was seen of files of this command, these and others; hu_inputs_expand begins it */
 } hu_inputs;
 
 /*
