@@ -77,6 +77,17 @@ class Looks(unittest.TestCase):
         subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=openat", EXE, "report", f"{self.folder}//"], capture_output=True, check=False, timeout=120)
         self.assertEqual(sum("/rank1.json" in line for line in log.read_text().splitlines()), 2)
 
+    def test_more_than_one_look_sees(self) -> None:
+        late = json.dumps({"deviceProperties": ["x" * (2 * LARGE)], "traceEvents": EVENTS}).encode()
+        for name in self.may:
+            (self.folder / name).unlink()
+        (self.folder / "rank0.json").write_bytes(late)
+        (self.folder / "rank1.json.gz").write_bytes(gzip.compress(late))
+        (self.folder / "tokenizer.json").write_text(json.dumps({"vocab": {f"token{k}": k for k in range(LARGE // 12)}}))
+        status, told, said = run("report", str(self.folder), "--json")
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual([rank["rank"] for rank in json.loads(told)["ranks"]], [0, 1])
+
 
 if __name__ == "__main__":
     unittest.main()
