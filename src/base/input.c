@@ -376,6 +376,11 @@ hu_str hu_input_head(const hu_input *in)
     return (hu_str){in->span.p, in->span.n};
 }
 
+bool hu_input_is_whole(const hu_input *in)
+{
+    return in->span.offset == 0 && in->span.is_last && in->broken.code == 0;
+}
+
 const char *hu_input_name(const hu_input *in)
 {
     return in->name;

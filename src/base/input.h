@@ -67,6 +67,9 @@ const char *hu_input_compression(const hu_input *in);
 /* The first span, for recognising the format; at least 64 KiB unless the data is shorter.  Does not consume it. */
 hu_str hu_input_head(const hu_input *in);
 
+/* Before anything was consumed: is the first span the whole stream, which ended as it should? */
+bool hu_input_is_whole(const hu_input *in);
+
 /*
  * The next span.  It begins with the last `keep` bytes of the previous one, so that what was cut by its end lies in
  * one piece now.  Returns 0, HU_ENOMEM, or HU_ELIMIT when more than limits.event_bytes would have to be kept or the

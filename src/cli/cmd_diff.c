@@ -37,7 +37,7 @@ static int read_run(const hu_cli_call *call, int k, hu_job *job, hu_diff_report 
     int                  rc;
 
     r->name[k] = hu_str_of(call->argv[k]);
-    if (hu_spread_inputs(NULL, &call->argv[k], 1, false, call->arena, &inputs, &err) < 0 ||
+    if (hu_spread_inputs(NULL, &call->argv[k], 1, false, &o->shared.limits, call->arena, &inputs, &err) < 0 ||
         hu_command_check_outputs(call, &inputs, &err) < 0)
         return hu_command_fail(&err);
     if ((rc = hu_read_job(&inputs, how, o->shared.quiet, call->arena, job)) != 0)

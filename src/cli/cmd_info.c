@@ -229,15 +229,14 @@ static void write_unread(const answer *a, const hu_unread_list *one)
 }
 
 /* Returns 0, also for what cannot be read, or HU_ENOMEM. */
-static int info_of(answer *a, const char *path, int *status, hu_error *err)
+static int info_of(answer *a, const char *path, hu_input_kind kind, int *status, hu_error *err)
 {
-    hu_input_options    input = {.limits = a->o->limits, .threads = hu_thread_count()};
-    hu_error            why = {0};
-    const hu_info_how   how = {&a->o->limits, a->o->json, a->width};
-    const hu_input_kind kind = hu_input_kind_of(path, &a->o->limits);
-    const bool          is_beside = kind != HU_INPUT_RANK && kind != HU_INPUT_EXECUTION; /* whose refusal names the way */
-    hu_builder         *b = is_beside ? NULL : hu_open_builder(path, &input, &why);
-    int                 rc;
+    hu_input_options  input = {.limits = a->o->limits, .threads = hu_thread_count()};
+    hu_error          why = {0};
+    const hu_info_how how = {&a->o->limits, a->o->json, a->width};
+    const bool        is_beside = kind != HU_INPUT_RANK && kind != HU_INPUT_EXECUTION; /* whose refusal names the way */
+    hu_builder       *b = is_beside ? NULL : hu_open_builder(path, &input, &why);
+    int               rc;
 
     if (is_beside && hu_info_beside(kind, path, &how, a->out, &why) == 0)
         return 0;
@@ -260,9 +259,15 @@ static int info_of(answer *a, const char *path, int *status, hu_error *err)
 /* All that was named: directories in which there is nothing come last. */
 static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *err)
 {
+    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+        return err->code;
     for (size_t i = 0; i < inputs->n; i++) {
+        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
+
+        if (!seen)
+            return err->code;
         begin_next(a);
-        if (info_of(a, inputs->at[i], status, err) < 0)
+        if (info_of(a, inputs->at[i], seen->kind, status, err) < 0)
             return err->code;
     }
     hu_unread_warn(&inputs->unread, false);
@@ -279,7 +284,7 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
 }
 
 /* A directory is what it holds, read or not. */
-static int write_folders(answer *a, char **paths, size_t n, hu_error *err)
+static int write_folders(answer *a, char **paths, size_t n, hu_glances *glances, hu_error *err)
 {
     struct stat st;
 
@@ -288,7 +293,7 @@ static int write_folders(answer *a, char **paths, size_t n, hu_error *err)
 
         if (stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode))
             continue;
-        if (hu_inventory_take(paths[i], &a->o->limits, a->arena, &inventory, err) < 0)
+        if (hu_inventory_take(paths[i], glances, a->arena, &inventory, err) < 0)
             return err->code;
         begin_next(a);
         if (a->o->json)
@@ -327,7 +332,8 @@ static int info(const options *o, const hu_cli_call *call)
             hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    if (write_folders(&a, call->argv, (size_t)call->n, &err) < 0 || write_all(&a, inputs, &status, &err) < 0) {
+    if (write_folders(&a, call->argv, (size_t)call->n, inputs->glances, &err) < 0 ||
+        write_all(&a, inputs, &status, &err) < 0) {
         hu_out_abandon(a.out);
         return hu_command_fail(&err);
     }

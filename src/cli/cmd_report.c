@@ -411,7 +411,7 @@ int hu_report_paths(char **paths, size_t n, bool is_whole)
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0
+    status = hu_inputs_expand(paths, (int)n, &o.shared.limits, arena, &inputs, &err) < 0
                  ? hu_command_fail(&err)
                  : report(&o, &inputs, NULL, hu_paste_inputs(paths, n, arena), NULL, arena);
     hu_arena_free(arena);
@@ -471,6 +471,18 @@ static int report_crew(const options *o, const hu_cli_call *call)
     return rc;
 }
 
+/* Why a file cannot be what a monitor sampled. */
+static int fail_with(const char *path, const hu_limits *limits, hu_error *err)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, err);
+
+    if (!in)
+        return err->code;
+    hu_input_close(in);
+    return hu_fail(err, HU_EFORMAT, path, 0, "%s", hu_node_log_none);
+}
+
 /* Files of --with become inputs like others, whose content says what they are. */
 static int add_with(const options *o, hu_cli_call *call, hu_error *err)
 {
@@ -481,14 +493,12 @@ static int add_with(const options *o, hu_cli_call *call, hu_error *err)
     if (!at)
         return hu_fail_memory(err);
     for (size_t i = 0; i < with->n; i++) {
-        const hu_input_options how = {.limits = o->shared.limits};
-        hu_input              *in = hu_input_open(with->at[i], &how, err);
+        const hu_glance *seen = hu_glances_at(call->inputs.glances, with->at[i], err);
 
-        if (!in)
+        if (!seen)
             return err->code;
-        hu_input_close(in);
-        if (hu_input_kind_of(with->at[i], &o->shared.limits) != HU_INPUT_NODE)
-            return hu_fail(err, HU_EFORMAT, with->at[i], 0, "%s", hu_node_log_none);
+        if (seen->kind != HU_INPUT_NODE)
+            return fail_with(with->at[i], &o->shared.limits, err);
         at[n + i] = with->at[i];
     }
     memcpy(at, call->inputs.at, n * sizeof *at);
@@ -536,8 +546,8 @@ static int report_sorted(const options *o, hu_cli_call *call, const regex_t *pat
     int                 status;
 
     if (hu_standard_input_prepare(&call->inputs, &o->shared.limits, &err) < 0 ||
-        hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
-        hu_inputs_sort(&call->inputs, &o->shared.limits, pattern != NULL, call->arena, &sorted, &err) < 0)
+        hu_inputs_add_beside(call->argv, (size_t)call->n, call->arena, &call->inputs, &err) < 0 ||
+        hu_inputs_sort(&call->inputs, pattern != NULL, call->arena, &sorted, &err) < 0)
         return hu_command_fail(&err);
     sorted.logs = (hu_log_how){pattern, seconds[o->time_unit]};
     if (pattern && sorted.of[HU_INPUT_LOG].n == 0) {

@@ -83,7 +83,7 @@ static int read_run(const hu_cli_call *call, char *path, hu_scaling *s, hu_scale
     hu_job               job;
     int                  rc;
 
-    if (hu_spread_inputs(crew, &path, 1, false, arena, &inputs, &err) < 0 ||
+    if (hu_spread_inputs(crew, &path, 1, false, &o->shared.limits, arena, &inputs, &err) < 0 ||
         hu_command_check_outputs(call, &inputs, &err) < 0)
         return hu_crew_fail(crew, &err);
     if ((rc = hu_read_job(&inputs, how, o->shared.quiet, arena, &job)) != 0)

@@ -44,12 +44,11 @@ static int make_indexes(hu_edition *e, hu_error *err)
 static int sort_inputs(hu_edition *e, const hu_edition_source *source, const hu_inputs *inputs, hu_sorted_inputs *out,
                        hu_error *err)
 {
-    const hu_limits *limits = &source->shared->limits;
-    hu_inputs        all = *inputs;
-    int              rc = hu_inputs_add_beside(source->paths, source->n, limits, e->arena, &all, err);
+    hu_inputs all = *inputs;
+    int       rc = hu_inputs_add_beside(source->paths, source->n, e->arena, &all, err);
 
     if (rc == 0)
-        rc = hu_inputs_sort(&all, limits, false, e->arena, out, err);
+        rc = hu_inputs_sort(&all, false, e->arena, out, err);
     if (rc == 0 && out->of[HU_INPUT_RANK].n == 0 && all.n)
         rc = hu_fail(err, HU_EUSAGE, all.at[0], HU_NO_OFFSET,
                      "has no timeline, and neither have the others; `holdup report` prints what is in it");

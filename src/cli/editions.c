@@ -91,7 +91,8 @@ static void *watch(void *argument)
         hu_inputs inputs;
         hu_error  unused;
 
-        if (arena && hu_inputs_expand(editions->source->paths, (int)editions->source->n, arena, &inputs, &unused) == 0) {
+        if (arena && hu_inputs_expand(editions->source->paths, (int)editions->source->n, &editions->source->shared->limits,
+                                      arena, &inputs, &unused) == 0) {
             const uint64_t look = look_at(&inputs);
 
             if (look != editions->look && look == seen) {

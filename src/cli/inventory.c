@@ -5,28 +5,18 @@
 #include <stdio.h>
 
 #include "across/roster.h"
-#include "base/thread.h"
 #include "base/units.h"
-#include "base/utf8.h"
-#include "ingest/format.h"
 #include "ingest/strangers.h"
-#include "job/sorted.h"
 
 enum { NAMED = 4, COUNT_COLUMN = 8, BYTES_COLUMN = 10 };
 
-/* What one look tells. */
+/* What a report makes of a file. */
 typedef struct {
     hu_input_kind    kind;
     const hu_format *format; /* of HU_INPUT_RANK; NULL: none reads it */
     const char      *why;    /* of those */
     bool             has_way_out;
-} looked;
-
-typedef struct {
-    const hu_below  *below;
-    const hu_limits *limits;
-    looked          *at;
-} work;
+} judged;
 
 static const struct {
     const char *word, *what;
@@ -41,51 +31,29 @@ static const struct {
     [HU_INPUT_EXECUTION] = {"execution-trace", "execution traces of PyTorch or Chakra, which have no times"},
 };
 
-/* Why no reader takes a file that begins like this. */
-static void refuse(looked *l, hu_str head, const char *path)
+/* Why no reader takes it. */
+static void refuse(const hu_glance *seen, const char *path, judged *out)
 {
-    const char *words = hu_stranger_words(head);
+    const char *words = seen->stranger ? seen->stranger : hu_stranger_name_words(hu_str_of(path));
 
-    words = words ? words : hu_stranger_mark_words(head);
-    words = words ? words : hu_stranger_name_words(hu_str_of(path));
-    l->has_way_out = words != NULL;
-    l->why = words                      ? words
-             : head.n == 0              ? "empty"
-             : hu_looks_like_text(head) ? "text without lines of steps or of NCCL"
-                                        : "no known format";
+    words = seen->impostor ? seen->impostor : words;
+    out->has_way_out = words != NULL;
+    out->why = words            ? words
+               : seen->format   ? "JSON without events"
+               : seen->is_empty ? "empty"
+               : seen->is_text  ? "text without lines of steps or of NCCL"
+                                : "no known format";
 }
 
-static void look_at(const char *path, const hu_limits *limits, looked *l)
+static judged judge(const hu_glance *seen, const char *path)
 {
-    const hu_input_options how = {.limits = *limits};
-    hu_error               why = {0};
-    hu_input              *in = hu_input_open(path, &how, &why);
-    hu_str                 head;
+    const bool is_taken = seen->format && !seen->impostor &&
+                          (!hu_glance_is_of(seen, "chrome-json") || hu_glance_may_have_events(seen));
+    judged j = {.kind = seen->kind, .format = is_taken ? seen->format : NULL, .why = "cannot be opened"};
 
-    *l = (looked){.kind = HU_INPUT_RANK, .why = "cannot be opened"};
-    if (!in)
-        return;
-    head = hu_input_head(in);
-    refuse(l, head, path); /* words are constants, and stay; the head does not, where a log is looked for */
-    l->format = hu_format_find(head);
-    if (hu_stranger_impostor_words(head)) {
-        l->format = NULL;
-        l->why = hu_stranger_impostor_words(head);
-        l->has_way_out = true;
-    }
-    if (l->format && hu_str_equal(hu_str_of(l->format->name), HU_STR("chrome-json")) && !hu_inputs_has_events(head)) {
-        l->format = NULL;
-        l->why = l->has_way_out ? l->why : "JSON without events";
-    }
-    l->kind = hu_input_kind_of_open(in, false);
-    hu_input_close(in);
-}
-
-static void look(void *context, size_t i)
-{
-    const work *w = context;
-
-    look_at(w->below->files.at[i].path, w->limits, &w->at[i]);
+    if (seen->is_open && !is_taken)
+        refuse(seen, path, &j);
+    return j;
 }
 
 static hu_inventory_kind *find_kind(hu_inventory *v, const char *word, const char *what, hu_arena *arena)
@@ -98,10 +66,10 @@ static hu_inventory_kind *find_kind(hu_inventory *v, const char *word, const cha
     return &v->kinds.at[v->kinds.n - 1];
 }
 
-static bool add(hu_inventory *v, const hu_file_below *file, const looked *l, hu_arena *arena)
+static bool add(hu_inventory *v, const hu_file_below *file, const judged *j, hu_arena *arena)
 {
-    const char        *word = l->kind == HU_INPUT_RANK ? l->format->name : kinds[l->kind].word;
-    const char        *what = l->kind == HU_INPUT_RANK ? l->format->what : kinds[l->kind].what;
+    const char        *word = j->kind == HU_INPUT_RANK ? j->format->name : kinds[j->kind].word;
+    const char        *what = j->kind == HU_INPUT_RANK ? j->format->what : kinds[j->kind].what;
     hu_inventory_kind *k = find_kind(v, word, what, arena);
     const int64_t      rank = hu_roster_rank_of_name(hu_str_of(file->path), 0);
 
@@ -117,37 +85,58 @@ static bool add(hu_inventory *v, const hu_file_below *file, const looked *l, hu_
     return true;
 }
 
-static bool add_refused(hu_inventory *v, const work *w, bool has_way_out, hu_arena *arena)
+static bool add_refused(hu_inventory *v, const judged *all, bool has_way_out, hu_arena *arena)
 {
     for (size_t i = 0; i < v->below.files.n; i++) {
-        const looked *l = &w->at[i];
+        const judged *j = &all[i];
 
-        if (l->kind == HU_INPUT_RANK && !l->format && l->has_way_out == has_way_out &&
-            !hu_vec_push(arena, &v->refused, ((hu_refused_file){&v->below.files.at[i], l->why, has_way_out})))
+        if (j->kind == HU_INPUT_RANK && !j->format && j->has_way_out == has_way_out &&
+            !hu_vec_push(arena, &v->refused, ((hu_refused_file){&v->below.files.at[i], j->why, has_way_out})))
             return false;
     }
     return true;
 }
 
-int hu_inventory_take(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inventory *out, hu_error *err)
+/* Returns 0 or HU_ENOMEM. */
+static int judge_all(const hu_below *below, hu_glances *glances, hu_arena *arena, judged *out, hu_error *err)
 {
-    work w = {.below = &out->below, .limits = limits};
+    const size_t n = below->files.n;
+    const char **paths = hu_arena_calloc(arena, n + 1, sizeof *paths);
+
+    for (size_t i = 0; paths && i < n; i++)
+        paths[i] = below->files.at[i].path;
+    if (!paths)
+        return hu_fail_memory(err);
+    if (hu_glances_take(glances, paths, n, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < n; i++) {
+        const hu_glance *seen = hu_glances_at(glances, paths[i], err);
+
+        if (!seen)
+            return err->code;
+        out[i] = judge(seen, paths[i]);
+    }
+    return 0;
+}
+
+int hu_inventory_take(const char *folder, hu_glances *glances, hu_arena *arena, hu_inventory *out, hu_error *err)
+{
+    judged *all;
 
     *out = (hu_inventory){.folder = folder};
     if (hu_below_find(folder, arena, &out->below, err) < 0)
         return err->code;
-    w.at = hu_arena_calloc(arena, out->below.files.n + 1, sizeof *w.at);
-    if (!w.at)
+    all = hu_arena_calloc(arena, out->below.files.n + 1, sizeof *all);
+    if (!all)
         return hu_fail_memory(err);
-    hu_thread_each(out->below.files.n, hu_thread_count(), look, &w);
+    if (judge_all(&out->below, glances, arena, all, err) < 0)
+        return err->code;
     for (size_t i = 0; i < out->below.files.n; i++) {
-        const looked *l = &w.at[i];
-
         out->bytes += out->below.files.at[i].bytes;
-        if ((l->kind != HU_INPUT_RANK || l->format) && !add(out, &out->below.files.at[i], l, arena))
+        if ((all[i].kind != HU_INPUT_RANK || all[i].format) && !add(out, &out->below.files.at[i], &all[i], arena))
             return hu_fail_memory(err);
     }
-    return add_refused(out, &w, true, arena) && add_refused(out, &w, false, arena) ? 0 : hu_fail_memory(err);
+    return add_refused(out, all, true, arena) && add_refused(out, all, false, arena) ? 0 : hu_fail_memory(err);
 }
 
 /* text */

@@ -4,9 +4,9 @@
 #define HU_CLI_INVENTORY_H
 
 #include "base/json_out.h"
-#include "base/limits.h"
 #include "base/out.h"
 #include "job/below.h"
+#include "job/glance.h"
 
 /* Files that a report reads in one way. */
 typedef struct {
@@ -32,8 +32,8 @@ typedef struct {
     HU_VEC(hu_refused_file) refused; /* those with a way out first */
 } hu_inventory;
 
-/* Looks at the beginning of each file, several at once.  Lists live in `arena`.  Returns 0 or HU_ENOMEM. */
-int hu_inventory_take(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inventory *out, hu_error *err);
+/* By one look at each file.  Lists live in `arena`.  Returns 0 or HU_ENOMEM. */
+int hu_inventory_take(const char *folder, hu_glances *glances, hu_arena *arena, hu_inventory *out, hu_error *err);
 
 void hu_inventory_text(const hu_inventory *v, size_t width, hu_out *out);
 void hu_inventory_json(const hu_inventory *v, hu_out *out);

@@ -167,9 +167,10 @@ void hu_nsys_export_inputs(hu_inputs *inputs, bool is_quiet, hu_arena *arena, hu
     char version[VERSION];
 
     for (size_t i = 0; i < inputs->n; i++) {
+        const hu_glance *seen = hu_glances_find(inputs->glances, inputs->at[i]);
         const char *export;
 
-        if (!is_report(inputs->at[i], version))
+        if ((seen && !seen->stranger) || !is_report(inputs->at[i], version))
             continue;
         if (!is_there("nsys"))
             return;

@@ -195,7 +195,8 @@ static int prepare_list(line *l, hu_error *err)
 
     if (check_pairs(l, err) < 0)
         return err->code;
-    if (!call->n || hu_inputs_expand(call->argv, call->n, call->arena, &named, &unused) < 0)
+    if (!call->n ||
+        hu_inputs_expand(call->argv, call->n, &((const hu_shared *)call->options)->limits, call->arena, &named, &unused) < 0)
         named = (hu_inputs){.at = (const char **)call->argv, .n = (size_t)call->n};
     return hu_command_check_outputs(call, &named, err);
 }
@@ -212,27 +213,28 @@ static int prepare(line *l, hu_error *err)
 {
     hu_cli_call      *call = &l->call;
     const hu_command *c = call->command;
+    const hu_shared  *shared = call->options;
 
     if (check_words(call, err) < 0 || check_pairs(l, err) < 0 || (c->check && c->check(call, err) < 0))
         return err->code;
     if (!(c->needs & HU_NEEDS_INPUTS))
         return 0;
     call->source = hu_paste_inputs(call->argv, (size_t)call->n, call->arena);
-    if (hu_spread_inputs(call->crew, call->argv, call->n, (c->needs & HU_NEEDS_BESIDE) != 0, call->arena, &call->inputs,
-                         err) < 0) {
+    if (hu_spread_inputs(call->crew, call->argv, call->n, (c->needs & HU_NEEDS_BESIDE) != 0, &shared->limits, call->arena,
+                         &call->inputs, err) < 0) {
         const hu_error why = *err;
 
         if (!(c->needs & HU_NEEDS_NO_TRACE) || why.code != HU_EEMPTY)
             return err->code;
-        call->inputs = (hu_inputs){0};
+        call->inputs = (hu_inputs){.glances = call->inputs.glances};
         if (hu_unread_add_error(&call->inputs.unread, call->arena, call->argv[0], &why, err) < 0)
             return err->code;
     }
     if (hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;
-    say_same(&call->inputs, ((const hu_shared *)call->options)->quiet);
+    say_same(&call->inputs, shared->quiet);
     if (!call->crew)
-        hu_nsys_export_inputs(&call->inputs, ((const hu_shared *)call->options)->quiet, call->arena, &l->exports);
+        hu_nsys_export_inputs(&call->inputs, shared->quiet, call->arena, &l->exports);
     return 0;
 }
 

@@ -7,8 +7,6 @@
  */
 #include "ingest/execution_trace.h"
 
-#include <sys/stat.h>
-
 #include "base/json.h"
 #include "base/map.h"
 #include "base/number.h"
@@ -42,18 +40,6 @@ static hu_str list_of_nodes(hu_str text)
 bool hu_execution_trace_probe(hu_str head)
 {
     return list_of_nodes(head).p || hu_chakra_probe(head);
-}
-
-bool hu_execution_trace_is_file(const char *path)
-{
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const bool             is = in && hu_execution_trace_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
 }
 
 bool hu_execution_add(hu_execution *e, hu_arena *arena, hu_execution_node *node, hu_str name, bool is_range)

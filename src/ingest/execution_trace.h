@@ -10,9 +10,6 @@
 /* Is this the beginning of one?  Names say nothing: PyTorch's are often called *.pt.trace.json. */
 bool hu_execution_trace_probe(hu_str head);
 
-/* The same of a file; false for pipes, which would lose what is looked at, and for what cannot be opened. */
-bool hu_execution_trace_is_file(const char *path);
-
 /* Reads all of an open input.  Texts live in `arena`.  Returns 0, HU_ENOMEM, HU_EEMPTY, HU_ELIMIT or HU_EIO. */
 int hu_execution_trace_read(hu_input *in, hu_arena *arena, hu_execution *out, hu_error *err);
 

@@ -8,7 +8,6 @@
 #include "ingest/nccl_ras.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/intern.h"
 #include "base/json_value.h"
@@ -37,18 +36,6 @@ bool hu_nccl_ras_probe(hu_str head)
         return true;
     return hu_str_has(head, HU_STR("NCCL version ")) && hu_str_has(head, HU_STR("\nJob summary\n")) &&
            hu_str_has(head, HU_STR("\nCommunicators..."));
-}
-
-bool hu_nccl_ras_is_file(const char *path)
-{
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const bool             is = in && hu_nccl_ras_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
 }
 
 static hu_str keep(reader *r, hu_str text)

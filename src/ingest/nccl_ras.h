@@ -9,9 +9,6 @@
 /* Does this beginning of a file look like one? */
 bool hu_nccl_ras_probe(hu_str head);
 
-/* The same of a file; false for pipes, which would lose what is looked at, and for what cannot be opened. */
-bool hu_nccl_ras_is_file(const char *path);
-
 /*
  * Reads an answer; what it holds lives in out->arena, which the caller frees with hu_nccl_ras_free, also after a failure.
  * Returns 0, HU_ENOMEM, HU_EFORMAT, HU_ELIMIT or HU_EIO.

@@ -17,7 +17,6 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/number.h"
-#include "base/thread.h"
 #include "base/units.h"
 #include "ingest/execution_trace.h"
 
@@ -88,45 +87,50 @@ static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, 
     return rc < 0 || map_records(out, arena) ? rc : hu_fail_memory(err);
 }
 
-typedef struct {
-    const hu_inputs *inputs;
-    bool            *is_one;
-} look;
-
-static void look_at(void *context, size_t i)
+/* Returns how many there are, or HU_ENOMEM. */
+static int find_all(const hu_inputs *inputs, bool *are, hu_error *err)
 {
-    const look *l = context;
+    int n = 0;
 
-    l->is_one[i] = hu_execution_trace_is_file(l->inputs->at[i]);
+    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < inputs->n; i++) {
+        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
+
+        if (!seen)
+            return err->code;
+        are[i] = seen->is_execution;
+        n += are[i];
+    }
+    return n;
 }
 
 int hu_executions_find(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_inputs *rest,
                        hu_execution_files **out, hu_error *err)
 {
-    look                l = {inputs, hu_arena_calloc(arena, inputs->n + 1, sizeof *l.is_one)};
+    bool               *are = hu_arena_calloc(arena, inputs->n + 1, sizeof *are);
     hu_execution_files *files = hu_arena_calloc(arena, 1, sizeof *files);
-    size_t              n = 0;
+    int                 n;
 
     *rest = *inputs;
     *out = NULL;
-    if (!l.is_one || !files)
+    if (!are || !files)
         return hu_fail_memory(err);
     if (inputs->n < 2 || inputs->n > HU_EXECUTIONS_AMONG || inputs->reader)
         return 0;
-    hu_thread_each(inputs->n, hu_thread_count(), look_at, &l);
-    for (size_t i = 0; i < inputs->n; i++)
-        n += l.is_one[i];
-    if (n == 0 || n == inputs->n)
+    if ((n = find_all(inputs, are, err)) < 0)
+        return err->code;
+    if (n == 0 || (size_t)n == inputs->n)
         return 0;
     rest->at = hu_arena_calloc(arena, inputs->n + 1, sizeof *rest->at);
-    files->at = hu_arena_calloc(arena, n, sizeof *files->at);
+    files->at = hu_arena_calloc(arena, (size_t)n, sizeof *files->at);
     if (!rest->at || !files->at)
         return hu_fail_memory(err);
     rest->n = 0;
     for (size_t i = 0; i < inputs->n; i++) {
         hu_error why = {0};
 
-        if (!l.is_one[i])
+        if (!are[i])
             rest->at[rest->n++] = inputs->at[i];
         else if (read_one(inputs->at[i], limits, arena, &files->at[files->n], &why) == 0)
             files->n++;

@@ -9,15 +9,11 @@
 #include <sys/stat.h>
 
 #include "base/input.h"
-#include "ingest/execution_trace.h"
-#include "ingest/format.h"
 #include "ingest/parts.h"
 #include "ingest/rocprof_set.h"
-#include "ingest/strangers.h"
-#include "job/below.h"
+#include "job/folders.h"
 #include "job/same.h"
 #include "job/sorted.h"
-#include "job/stray.h"
 #include "protocol/format.h"
 
 static bool is_trace(const char *file)
@@ -115,15 +111,16 @@ static bool keep_one(path_list *list, size_t from, bool in_folder)
     return true;
 }
 
-/* A file of several processes with GPU work is as many ranks. */
-static bool add_file(hu_arena *arena, path_list *list, size_t from, const char *folder, const char *name)
+/* A file of several processes with GPU work is as many ranks.  `seen`: what is known of it; NULL: nothing. */
+static bool add_file(hu_arena *arena, path_list *list, size_t from, const char *folder, const char *name,
+                     const hu_glance *seen)
 {
     hu_parts    parts;
     const char *file;
 
     if (!add(arena, list, folder, name))
         return false;
-    if (!keep_one(list, from, folder != NULL))
+    if (!keep_one(list, from, folder != NULL) || (seen && !seen->is_database))
         return true;
     file = list->at[list->n - 1];
     if (!hu_parts_find(file, arena, &parts))
@@ -166,10 +163,11 @@ static bool is_file(const char *path)
 
 /* What a listing found. */
 typedef struct {
-    path_list *list;
-    size_t     from;     /* of the list, what this directory brought */
-    path_list  strays;   /* JSON that is no trace */
-    size_t     n_traces; /* that were listed, or cannot be read: no execution traces */
+    hu_glances *glances;
+    path_list  *list;
+    size_t      from;     /* of the list, what this directory brought */
+    path_list   strays;   /* JSON that is no trace */
+    size_t      n_traces; /* that were listed, or cannot be read: no execution traces */
 } found;
 
 static bool is_json(const char *name)
@@ -179,18 +177,21 @@ static bool is_json(const char *name)
 
 static int add_named_trace(const char *path, const char *name, hu_arena *arena, found *f, hu_error *err)
 {
-    path_list   child = {0};
-    const char *file;
+    path_list        child = {0};
+    const hu_glance *seen;
+    const char      *file;
 
     if (!add(arena, &child, path, name))
         return hu_fail_memory(err);
     file = child.at[0];
     if (!is_file(file))
         return 0;
-    if (is_json(name) && hu_is_stray(file))
+    if (!(seen = hu_glances_at(f->glances, file, err)))
+        return err->code;
+    if (is_json(name) && seen->is_stray)
         return hu_vec_push(arena, &f->strays, file) ? 0 : hu_fail_memory(err);
-    f->n_traces += !(is_json(name) && hu_execution_trace_is_file(file));
-    return add_file(arena, f->list, f->from, path, name) ? 0 : hu_fail_memory(err);
+    f->n_traces += !(is_json(name) && seen->is_execution);
+    return add_file(arena, f->list, f->from, path, name, seen) ? 0 : hu_fail_memory(err);
 }
 
 /* A trace is an input; the session of a rank whose trace was not written is one that cannot be read. */
@@ -209,151 +210,12 @@ static int add_entry(const char *path, const char *name, hu_arena *arena, found 
     return hu_unread_add_error(unread, arena, child.at[0], &why, err);
 }
 
-enum { NAMED_FOLDERS = 4 };
-
-/* Directories below one that hold traces. */
-typedef struct {
-    const char *at[NAMED_FOLDERS];
-    size_t      n; /* of all */
-} folder_list;
-
-bool hu_inputs_names_events(hu_str text)
-{
-    return hu_str_has(text, HU_STR("\"ph\"")) || hu_str_has(text, HU_STR("traceEvents"));
-}
-
-bool hu_inputs_has_events(hu_str head)
-{
-    const bool is_json = head.n && (head.p[0] == '{' || head.p[0] == '[');
-
-    return !is_json || hu_inputs_names_events(head);
-}
-
-static bool has_events(const char *path)
-{
-    const hu_input_options how = {.limits = hu_limits_default()};
-    hu_error               unused;
-    hu_input              *in = hu_input_open(path, &how, &unused);
-    const bool             has = in && hu_inputs_has_events(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return has;
-}
-
-static bool is_in(const folder_list *folders, const char *folder, size_t n)
-{
-    for (size_t i = 0; i < folders->n && i < NAMED_FOLDERS; i++)
-        if (strlen(folders->at[i]) == n && memcmp(folders->at[i], folder, n) == 0)
-            return true;
-    return false;
-}
-
-/* Returns 0 or HU_ENOMEM. */
-static int find_folders(const char *path, hu_arena *arena, folder_list *out, hu_error *err)
-{
-    hu_below below;
-
-    *out = (folder_list){0};
-    if (hu_below_find(path, arena, &below, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < below.files.n; i++) {
-        const char  *file = below.files.at[i].path;
-        const size_t n = (size_t)(strrchr(file, '/') ? strrchr(file, '/') - file : 0);
-        hu_str       folder;
-
-        if (below.files.at[i].depth == 0 || !hu_inputs_is_trace(file) || is_in(out, file, n) || !has_events(file))
-            continue;
-        folder = hu_arena_copy(arena, (hu_str){file, n});
-        if (!folder.p)
-            return hu_fail_memory(err);
-        if (out->n < NAMED_FOLDERS)
-            out->at[out->n] = folder.p;
-        out->n++;
-    }
-    return 0;
-}
-
-/* Sources and notes quote what some formats are known by. */
-static bool may_quote(hu_str head, const hu_format *format)
-{
-    return head.n && head.p[0] != '{' && head.p[0] != '[' && !memchr(head.p, '\0', head.n) &&
-           !(format && hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
-}
-
-/* Read by what it holds, and only when it is named: other files end like it. */
-static bool is_read_if_named(const char *path, const hu_limits *limits)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_error               unused;
-    hu_input              *in = hu_input_open(path, &how, &unused);
-    const hu_str           head = in ? hu_input_head(in) : HU_STR("");
-    const hu_format       *format = hu_format_find(head);
-    const bool is = in && !hu_inputs_is_trace(path) && !hu_stranger_impostor_words(head) && !may_quote(head, format) &&
-                    (format ? hu_inputs_has_events(head) : hu_execution_trace_probe(head));
-
-    if (in)
-        hu_input_close(in);
-    return is;
-}
-
-static int find_nameable(const char *path, hu_arena *arena, folder_list *out, hu_error *err)
-{
-    const hu_limits limits = hu_limits_default();
-    hu_below        below;
-
-    if (hu_below_find(path, arena, &below, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < below.files.n; i++)
-        if (is_read_if_named(below.files.at[i].path, &limits)) {
-            if (out->n < NAMED_FOLDERS)
-                out->at[out->n] = below.files.at[i].path;
-            out->n++;
-        }
-    return 0;
-}
-
-static void list_paths(const folder_list *paths, char *out, size_t room)
-{
-    size_t n = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < paths->n && i < NAMED_FOLDERS && n < room; i++)
-        n += (size_t)snprintf(out + n, room - n, "%s%.120s", i ? ", " : "", paths->at[i]);
-}
-
-/* Where the traces are can be said. */
-static int fail_empty(const char *path, const folder_list *folders, hu_arena *arena, hu_error *err)
-{
-    folder_list files = {0};
-    char        names[600];
-
-    if (folders->n) {
-        list_paths(folders, names, sizeof names);
-        return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                       "no traces in this directory itself; traces are in %s%s: pass one, or several for several ranks",
-                       names, folders->n > NAMED_FOLDERS ? ", …" : "");
-    }
-    if (find_nameable(path, arena, &files, err) < 0)
-        return err->code;
-    if (files.n == 0)
-        return hu_fail(
-            err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace, .perfetto-trace, .sqlite, .xplane.pb, _results.db or "
-            "_trace.csv, with or without .gz or .zst; pass the trace files");
-    list_paths(&files, names, sizeof names);
-    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                   "of a directory no files with such names are read, but they are when they are named: pass %s%s", names,
-                   files.n > NAMED_FOLDERS ? ", …" : "");
-}
-
 /* Where a directory holds no trace, what else there is of a run. */
-static int add_others(const char *path, hu_arena *arena, path_list *list, hu_error *err)
+static int add_others(const char *path, hu_glances *glances, hu_arena *arena, path_list *list, hu_error *err)
 {
-    const hu_limits limits = hu_limits_default();
-    hu_inputs       others;
+    hu_inputs others;
 
-    if (hu_inputs_beside_of(path, &limits, arena, &others, err) < 0)
+    if (hu_inputs_beside_of(path, glances, arena, &others, err) < 0)
         return err->code;
     for (size_t i = 0; i < others.n; i++)
         if (!hu_vec_push(arena, list, others.at[i]))
@@ -382,18 +244,43 @@ static bool is_copy(struct dirent **entries, int n, const char *name)
     return false;
 }
 
+/* Names of a directory without copies, which only those who have an xplane.pb have.  False: no memory. */
+static bool list_names(struct dirent **entries, int n, hu_arena *arena, path_list *names)
+{
+    bool has_xplanes = false;
+
+    for (int i = 0; i < n; i++)
+        has_xplanes |= hu_str_ends(hu_str_of(entries[i]->d_name), HU_STR(".xplane.pb"));
+    for (int i = 0; i < n; i++)
+        if (!(has_xplanes && is_copy(entries, n, entries[i]->d_name)) && !hu_vec_push(arena, names, entries[i]->d_name))
+            return false;
+    return true;
+}
+
+/* All that are named like traces, at once. */
+static int look_at_all(const char *path, const path_list *names, hu_arena *arena, hu_glances *glances, hu_error *err)
+{
+    path_list files = {0};
+
+    for (size_t i = 0; i < names->n; i++)
+        if (is_trace(names->at[i]) && !add(arena, &files, path, names->at[i]))
+            return hu_fail_memory(err);
+    return hu_glances_take(glances, files.at, files.n, err);
+}
+
 /* The traces in a directory, and sessions whose trace was not written. */
 static int add_traces(const char *path, hu_arena *arena, found *f, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
     const int       n = scandir(path, &entries, is_input, by_version);
-    int             rc = 0;
+    path_list       names = {0};
+    int             rc;
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
-    for (int i = 0; i < n && rc == 0; i++)
-        if (!is_copy(entries, n, entries[i]->d_name))
-            rc = add_entry(path, entries[i]->d_name, arena, f, unread, err);
+    rc = list_names(entries, n, arena, &names) ? look_at_all(path, &names, arena, f->glances, err) : hu_fail_memory(err);
+    for (size_t i = 0; i < names.n && rc == 0; i++)
+        rc = add_entry(path, names.at[i], arena, f, unread, err);
     for (int i = 0; i < n; i++)
         free(entries[i]);
     free(entries);
@@ -409,16 +296,17 @@ static int add_strays(const found *f, hu_arena *arena, hu_error *err)
     return 0;
 }
 
-static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
+static int add_folder(const char *path, hu_glances *glances, hu_arena *arena, path_list *list, hu_unread_list *unread,
+                      hu_error *err)
 {
     const size_t n_before = list->n, n_unread = unread->n;
-    found        f = {.list = list, .from = n_before}, in_below = {.list = list};
-    folder_list  folders = {0};
+    found        f = {.glances = glances, .list = list, .from = n_before}, in_below = {.glances = glances, .list = list};
+    hu_folders   folders = {0};
     int          rc = add_traces(path, arena, &f, unread, err);
 
     if (rc < 0 || f.n_traces || unread->n > n_unread)
         return rc;
-    if ((rc = find_folders(path, arena, &folders, err)) < 0)
+    if ((rc = hu_folders_find(path, glances, arena, &folders, err)) < 0)
         return rc;
     if (folders.n > 1) /* which may be of different runs */
         list->n = n_before;
@@ -426,12 +314,12 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
     if (folders.n == 1)
         rc = add_traces(folders.at[0], arena, &in_below, unread, err);
     else if (folders.n == 0 && list->n == n_before)
-        rc = add_others(path, arena, list, err);
+        rc = add_others(path, glances, arena, list, err);
     if (rc == 0 && list->n == n_before && unread->n == n_unread && folders.n == 0)
         rc = add_strays(&f, arena, err);
     if (rc < 0 || list->n > n_before || unread->n > n_unread)
         return rc;
-    return is_session(path) ? fail_session(path, err) : fail_empty(path, &folders, arena, err);
+    return is_session(path) ? fail_session(path, err) : hu_folders_fail(path, &folders, glances, arena, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */
@@ -451,18 +339,20 @@ static uint64_t count_bytes(const hu_inputs *inputs)
     return bytes;
 }
 
-int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
+int hu_inputs_expand(char **paths, int n, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err)
 {
     path_list   list = {0};
     hu_error    why = {0}, first = {0};
     struct stat st;
 
-    *out = (hu_inputs){0};
+    *out = (hu_inputs){.glances = hu_glances_new(arena, limits)};
+    if (!out->glances)
+        return hu_fail_memory(err);
     for (int i = 0; i < n; i++) {
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode)) {
-            if (!add_file(arena, &list, 0, NULL, paths[i]))
+            if (!add_file(arena, &list, 0, NULL, paths[i], NULL))
                 return hu_fail_memory(err);
-        } else if (add_folder(paths[i], arena, &list, &out->unread, &why) < 0) {
+        } else if (add_folder(paths[i], out->glances, arena, &list, &out->unread, &why) < 0) {
             if (why.code == HU_ENOMEM || hu_unread_add_error(&out->unread, arena, paths[i], &why, err) < 0)
                 return hu_fail_memory(err);
             first = first.code ? first : why;

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/unread.h"
+#include "job/glance.h"
 
 enum { HU_LEFT_NAMED = 8 };
 
@@ -26,6 +27,8 @@ typedef struct {
 
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
     hu_left        left;   /* of directories, where it was asked what lies beside the traces */
+
+    hu_glances *glances; /* what was seen of files of this command, these and others; hu_inputs_expand begins it */
 } hu_inputs;
 
 /*
@@ -34,13 +37,7 @@ typedef struct {
  * (job/sorted.h); a directory without that either is in out->unread.  Returns 0, or an error that names the path when there
  * is nothing at all to read.
  */
-int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
-
-/* May a file that begins like this hold a trace?  Settings are JSON, too: of that, only what has events. */
-bool hu_inputs_has_events(hu_str head);
-
-/* Does the text of JSON have the words that events come with? */
-bool hu_inputs_names_events(hu_str text);
+int hu_inputs_expand(char **paths, int n, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err);
 
 /* Is it named like a trace? */
 bool hu_inputs_is_trace(const char *path);

@@ -1,95 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sorted.c - looks at the beginning of each file, several at once. */
+ * sorted.c - by what was seen of each file. */
 #include "job/sorted.h"
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/thread.h"
-#include "ingest/execution_trace.h"
 #include "ingest/flight_recorder.h"
-#include "ingest/format.h"
-#include "ingest/nccl_ras.h"
-#include "ingest/ncu.h"
-#include "ingest/node_log.h"
-#include "ingest/nsys_stats.h"
-#include "ingest/results.h"
-#include "ingest/step_log.h"
 #include "job/below.h"
-#include "job/stray.h"
 
-hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
+/* CPU samples alone, and no rank: beside traces they would be a second one, of a program that never waits. */
+static bool has_samples_alone(const hu_glance *seen)
 {
-    const hu_str head = hu_input_head(in);
-
-    return hu_ncu_is_report(head)           ? HU_INPUT_COUNTERS
-           : hu_flight_recorder_probe(head) ? HU_INPUT_DUMP
-           : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
-           : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
-           : hu_results_probe(head)         ? HU_INPUT_RESULTS
-           : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
-           : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
-           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
-                                          : HU_INPUT_RANK;
-}
-
-/* What can be opened twice; standard input may be a file, too. */
-static bool is_file(const char *path)
-{
-    struct stat about;
-
-    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(path, &about)) == 0 && S_ISREG(about.st_mode);
-}
-
-static hu_input_kind kind_of(const char *path, const hu_limits *limits, bool any_text)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in;
-    hu_input_kind          kind;
-    hu_error               unused;
-
-    if (!is_file(path) || !(in = hu_input_open(path, &how, &unused)))
-        return HU_INPUT_RANK;
-    kind = hu_input_kind_of_open(in, any_text);
-    hu_input_close(in);
-    return kind;
-}
-
-hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
-{
-    return kind_of(path, limits, false);
-}
-
-/* It has CPU samples alone, and no rank: beside traces it would be a second one, of a program that never waits. */
-static bool has_samples_alone(const char *path, const hu_limits *limits)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_error               unused;
-    hu_input              *in = is_file(path) ? hu_input_open(path, &how, &unused) : NULL;
-    const hu_format       *format = in ? hu_format_find(hu_input_head(in)) : NULL;
-    const bool             is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
-                               hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
-
-    if (in)
-        hu_input_close(in);
-    return is;
+    return hu_glance_is_of(seen, "perf-data") || hu_glance_is_of(seen, "perf-script");
 }
 
 typedef struct {
     const hu_inputs *inputs;
-    const hu_limits *limits;
     hu_input_kind   *kinds;
     bool            *are_samples;
-    bool             any_text;
 } work;
 
-static void look(void *context, size_t i)
+/* Where the user says how a log prints a step, any text may be one. */
+static void look_for_text(void *context, size_t i)
 {
     const work *w = context;
 
-    w->kinds[i] = kind_of(w->inputs->at[i], w->limits, w->any_text);
-    w->are_samples[i] = w->kinds[i] == HU_INPUT_RANK && w->inputs->n > 1 && has_samples_alone(w->inputs->at[i], w->limits);
+    w->kinds[i] = hu_input_kind_of_text(w->inputs->at[i], hu_glances_limits(w->inputs->glances));
+}
+
+/* Returns 0 or HU_ENOMEM. */
+static int find_kinds(work *w, bool any_text, hu_error *err)
+{
+    const hu_inputs *inputs = w->inputs;
+
+    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < inputs->n; i++) {
+        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
+
+        if (!seen)
+            return err->code;
+        w->kinds[i] = seen->kind;
+        w->are_samples[i] = inputs->n > 1 && has_samples_alone(seen);
+    }
+    if (any_text)
+        hu_thread_each(inputs->n, hu_thread_count(), look_for_text, w);
+    for (size_t i = 0; i < inputs->n; i++)
+        w->are_samples[i] &= w->kinds[i] == HU_INPUT_RANK;
+    return 0;
 }
 
 /* Bytes on disk of those that are read as ranks. */
@@ -133,16 +92,16 @@ static int leave_samples(const work *w, hu_arena *arena, hu_unread_list *unread,
     return rc;
 }
 
-int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
-                   hu_error *err)
+int hu_inputs_sort(const hu_inputs *inputs, bool any_text, hu_arena *arena, hu_sorted_inputs *out, hu_error *err)
 {
-    work w = {inputs, limits, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds),
-              hu_arena_calloc(arena, inputs->n + 1, sizeof *w.are_samples), any_text};
+    work w = {inputs, hu_arena_calloc(arena, inputs->n + 1, sizeof *w.kinds),
+              hu_arena_calloc(arena, inputs->n + 1, sizeof *w.are_samples)};
 
     *out = (hu_sorted_inputs){0};
     if (!w.kinds || !w.are_samples)
         return hu_fail_memory(err);
-    hu_thread_each(inputs->n, hu_thread_count(), look, &w);
+    if (find_kinds(&w, any_text, err) < 0)
+        return err->code;
     join_ranks(w.kinds, inputs->n);
     out->of[HU_INPUT_RANK].unread = inputs->unread;
     if (leave_samples(&w, arena, &out->of[HU_INPUT_RANK].unread, err) < 0)
@@ -155,6 +114,7 @@ int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_te
             if (w.kinds[i] == k)
                 out->of[k].at[out->of[k].n++] = inputs->at[i];
     }
+    out->of[HU_INPUT_RANK].glances = inputs->glances;
     out->of[HU_INPUT_RANK].left = inputs->left;
     out->of[HU_INPUT_RANK].bytes = bytes_without(inputs, w.kinds);
     return 0;
@@ -192,19 +152,7 @@ static bool may_lie_beside(const char *file)
     return hu_flight_recorder_rank(whole.p) >= 0;
 }
 
-/* A snapshot is read as a trace, which sets it apart; other pickles are of no concern. */
-static bool is_snapshot(const char *path, const hu_limits *limits)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_error               unused;
-    hu_input              *in = hu_input_open(path, &how, &unused);
-    const hu_format       *format = in ? hu_format_find(hu_input_head(in)) : NULL;
-    const bool             is = format && hu_str_equal(hu_str_of(format->name), HU_STR("torch-memory-snapshot"));
-
-    if (in)
-        hu_input_close(in);
-    return is;
-}
+typedef HU_VEC(const char *) path_list;
 
 /* "run//a" is "run/a". */
 static bool is_same_path(const char *a, const char *b)
@@ -243,64 +191,89 @@ static void leave(hu_left *left, const char *path, bool is_trace)
     left->n_traces += is_trace;
 }
 
+/* Results are told alone, where nothing else was found.  A snapshot is read as a trace, which sets it apart; other pickles
+   are of no concern. */
+static bool is_wanted(const hu_glance *seen, bool is_alone)
+{
+    return seen->kind == HU_INPUT_RESULTS ? is_alone
+                                          : seen->kind != HU_INPUT_RANK || hu_glance_is_of(seen, "torch-memory-snapshot");
+}
+
 /* Of memory_profiler, by its beginning: other files that end so are data, and large. */
-static bool is_curve(const char *path, const hu_limits *limits)
+static bool is_curve(const hu_glances *glances, const char *path)
 {
-    const hu_input_options how = {.limits = *limits};
-    hu_error               unused;
-    hu_input              *in = hu_str_ends(hu_str_of(path), HU_STR(".dat")) ? hu_input_open(path, &how, &unused) : NULL;
-    const bool             is = in && hu_mprof_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
+    return hu_str_ends(hu_str_of(path), HU_STR(".dat")) && hu_glance_briefly(glances, path).is_curve;
 }
 
-/* Results are told alone, where nothing else was found. */
-static bool is_wanted(const char *path, bool is_alone, const hu_limits *limits)
+/* Those whose names say that they may be of the run. */
+static int look_at_all(hu_glances *glances, const hu_below *below, hu_arena *arena, hu_error *err)
 {
-    const hu_input_kind kind = hu_input_kind_of(path, limits);
+    path_list paths = {0};
 
-    return kind == HU_INPUT_RESULTS ? is_alone : kind != HU_INPUT_RANK || is_snapshot(path, limits);
+    for (size_t i = 0; i < below->files.n; i++) {
+        const char *path = below->files.at[i].path;
+
+        if ((hu_inputs_is_trace(path) || may_lie_beside(path)) && !hu_vec_push(arena, &paths, path))
+            return hu_fail_memory(err);
+    }
+    return hu_glances_take(glances, paths.at, paths.n, err);
 }
 
-/* What is not in `listed` yet (NULL: nothing is), and in *left what is not read. */
-static int find_beside(const char *folder, const hu_inputs *listed, const hu_limits *limits, hu_arena *arena, hu_inputs *out,
+typedef struct {
+    const hu_inputs *listed; /* NULL: nothing is */
+    size_t           next;   /* of them, probably */
+    hu_glances      *glances;
+    hu_inputs       *out;
+    hu_left         *left; /* what is not read */
+} search;
+
+/* What was recorded beside the traces is taken, the rest is left.  Returns 0 or HU_ENOMEM. */
+static int take(search *s, const hu_file_below *file, hu_error *err)
+{
+    const bool       is_named = hu_inputs_is_trace(file->path), may_lie = may_lie_beside(file->path);
+    const hu_glance *seen = NULL;
+    bool             is_trace;
+
+    if (is_listed(s->listed, file->path, &s->next))
+        return 0;
+    if ((is_named || may_lie) && !(seen = hu_glances_at(s->glances, file->path, err)))
+        return err->code;
+    is_trace = is_named && !seen->is_stray;
+    if (is_trace && file->depth == 0) /* a rank, or what one stands for */
+        return 0;
+    if ((may_lie && is_wanted(seen, !s->listed)) || (!s->listed && is_curve(s->glances, file->path)))
+        s->out->at[s->out->n++] = file->path;
+    else
+        leave(s->left, file->path, is_trace);
+    return 0;
+}
+
+/* What is not in `listed` yet. */
+static int find_beside(const char *folder, const hu_inputs *listed, hu_glances *glances, hu_arena *arena, hu_inputs *out,
                        hu_left *left, hu_error *err)
 {
+    search   s = {.listed = listed, .glances = glances, .out = out, .left = left};
     hu_below below;
-    size_t   next = 0;
     int      rc = hu_below_find(folder, arena, &below, err);
 
-    *out = (hu_inputs){.at = rc < 0 ? NULL : hu_arena_calloc(arena, below.files.n + 1, sizeof *out->at)};
+    *out = (hu_inputs){.at = rc < 0 ? NULL : hu_arena_calloc(arena, below.files.n + 1, sizeof *out->at), .glances = glances};
     if (rc == 0 && !out->at)
         rc = hu_fail_memory(err);
-    for (size_t i = 0; rc == 0 && i < below.files.n; i++) {
-        const hu_file_below *file = &below.files.at[i];
-        const bool           is_named = hu_inputs_is_trace(file->path), is_here = is_listed(listed, file->path, &next);
-        const bool           is_trace = is_named && !is_here && !hu_is_stray(file->path);
-
-        if (is_here || (is_trace && file->depth == 0)) /* a rank, or what one stands for */
-            continue;
-        if ((may_lie_beside(file->path) && is_wanted(file->path, !listed, limits)) ||
-            (!listed && is_curve(file->path, limits)))
-            out->at[out->n++] = file->path;
-        else
-            leave(left, file->path, is_trace);
-    }
+    if (rc == 0)
+        rc = look_at_all(glances, &below, arena, err);
+    for (size_t i = 0; rc == 0 && i < below.files.n; i++)
+        rc = take(&s, &below.files.at[i], err);
     return rc;
 }
 
-int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err)
+int hu_inputs_beside_of(const char *folder, hu_glances *glances, hu_arena *arena, hu_inputs *out, hu_error *err)
 {
     hu_left left = {0};
 
-    return find_beside(folder, NULL, limits, arena, out, &left, err);
+    return find_beside(folder, NULL, glances, arena, out, &left, err);
 }
 
-typedef HU_VEC(const char *) path_list;
-
-int hu_inputs_add_beside(char **paths, size_t n, const hu_limits *limits, hu_arena *arena, hu_inputs *inputs, hu_error *err)
+int hu_inputs_add_beside(char **paths, size_t n, hu_arena *arena, hu_inputs *inputs, hu_error *err)
 {
     path_list    list = {0};
     const char **at;
@@ -310,7 +283,7 @@ int hu_inputs_add_beside(char **paths, size_t n, const hu_limits *limits, hu_are
         hu_inputs found = {0};
 
         if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode) &&
-            find_beside(paths[i], inputs, limits, arena, &found, &inputs->left, err) < 0)
+            find_beside(paths[i], inputs, inputs->glances, arena, &found, &inputs->left, err) < 0)
             return err->code;
         for (size_t k = 0; k < found.n; k++)
             if (!hu_vec_push(arena, &list, found.at[k]))

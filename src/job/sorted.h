@@ -3,22 +3,9 @@
 #ifndef HU_JOB_SORTED_H
 #define HU_JOB_SORTED_H
 
-#include "base/input.h"
 #include "ingest/step_log.h"
 #include "job/inputs.h"
-
-typedef enum {
-    HU_INPUT_RANK,      /* a trace, a memory snapshot, or what its reader will refuse */
-    HU_INPUT_COUNTERS,  /* of Nsight Compute */
-    HU_INPUT_DUMP,      /* of PyTorch's Flight Recorder */
-    HU_INPUT_RAS,       /* an answer of NCCL's RAS subsystem */
-    HU_INPUT_LOG,       /* what a training program or NCCL printed */
-    HU_INPUT_SUMS,      /* tables of nsys stats */
-    HU_INPUT_RESULTS,   /* of benchmarks, and sampled memory: told alone */
-    HU_INPUT_NODE,      /* what a monitor sampled */
-    HU_INPUT_EXECUTION, /* of PyTorch or Chakra, without a trace that it could be joined to */
-    HU_INPUT_KINDS,
-} hu_input_kind;
+#include "job/glance.h"
 
 /*
  * Each in the order in which they were named, execution traces among the traces if there are any; what could not be found is
@@ -33,25 +20,18 @@ typedef struct {
  * By the beginning of each regular file, which its name does not decide; of a text that nobody knows, by its lines.
  * `any_text`: such a text is a log, whatever is in it.  Lists live in `arena`.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, bool any_text, hu_arena *arena, hu_sorted_inputs *out,
-                   hu_error *err);
+int hu_inputs_sort(const hu_inputs *inputs, bool any_text, hu_arena *arena, hu_sorted_inputs *out, hu_error *err);
 
 /*
  * What was recorded of a run beside its traces, in a directory and below it: by their names and what they hold.  Other files
  * are counted in out->left.  out->n is 0 without.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err);
+int hu_inputs_beside_of(const char *folder, hu_glances *glances, hu_arena *arena, hu_inputs *out, hu_error *err);
 
 /*
  * Adds what lies beside the traces in those of `paths` that are directories, and what is left in them.  What is in the list
  * already is not added again.  Returns 0 or HU_ENOMEM.
  */
-int hu_inputs_add_beside(char **paths, size_t n, const hu_limits *limits, hu_arena *arena, hu_inputs *inputs, hu_error *err);
-
-/* The kind of one file; HU_INPUT_RANK for pipes, which can be read only once. */
-hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits);
-
-/* The same of an open input, which may be used up by it. */
-hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text);
+int hu_inputs_add_beside(char **paths, size_t n, hu_arena *arena, hu_inputs *inputs, hu_error *err);
 
 #endif

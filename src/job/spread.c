@@ -77,11 +77,10 @@ static bool is_named(char **paths, int n, const char *path)
 /* What lies beside the traces of a directory, but for what is named by itself. */
 static int add_beside(char **paths, int n, int k, hu_arena *arena, hu_inputs *inputs, hu_error *err)
 {
-    const hu_limits limits = hu_limits_default();
-    const size_t    before = inputs->n;
-    size_t          kept = before;
+    const size_t before = inputs->n;
+    size_t       kept = before;
 
-    if (hu_inputs_add_beside(&paths[k], 1, &limits, arena, inputs, err) < 0)
+    if (hu_inputs_add_beside(&paths[k], 1, arena, inputs, err) < 0)
         return err->code;
     for (size_t i = before; i < inputs->n; i++)
         if (!is_named(paths, n, inputs->at[i]))
@@ -99,8 +98,8 @@ static void add_left(hu_left *all, const hu_left *more)
 }
 
 /* What this process sees.  An argument that cannot be expanded adds nothing; why[its number] says why. */
-static int list_own(char **paths, int n, int process, bool beside, hu_arena *arena, entries *out, hu_left *left,
-                    hu_error *why, hu_error *err)
+static int list_own(char **paths, int n, int process, bool beside, const hu_limits *limits, hu_arena *arena, entries *out,
+                    hu_left *left, hu_error *why, hu_error *err)
 {
     HU_VEC(entry) list = {0};
     HU_VEC(lost) unread = {0};
@@ -108,7 +107,7 @@ static int list_own(char **paths, int n, int process, bool beside, hu_arena *are
     for (int k = 0; k < n; k++) {
         hu_inputs inputs;
 
-        if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &why[k]) < 0)
+        if (hu_inputs_expand(&paths[k], 1, limits, arena, &inputs, &why[k]) < 0)
             continue;
         if (beside && add_beside(paths, n, k, arena, &inputs, err) < 0)
             return err->code;
@@ -337,7 +336,8 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
     return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
 }
 
-int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *arena, hu_inputs *out, hu_error *err)
+int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, const hu_limits *limits, hu_arena *arena,
+                     hu_inputs *out, hu_error *err)
 {
     hu_error *why;
     plan      p = {0};
@@ -347,15 +347,17 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *
 
     *out = (hu_inputs){0};
     if (!crew)
-        return hu_inputs_expand(paths, n, arena, out, err);
+        return hu_inputs_expand(paths, n, limits, arena, out, err);
     if (!hu_crew_is_first(crew) && !hu_crew_await(crew))
         return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
     why = hu_arena_calloc(arena, (size_t)n, sizeof *why);
-    if (!why) {
+    out->glances = hu_glances_new(arena, limits);
+    if (!why || !out->glances) {
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), arena, &own, &out->left, why, err) < 0)
+    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), limits, arena, &own, &out->left, why, err) <
+        0)
         crew->give_up(crew, err);
     rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
                                 : follow(crew, own, arena, &p, err);

@@ -12,6 +12,7 @@
  * or an error that names the path; hu_crew_fail says it once.  `beside`: process 0 also reads what lies in directories
  * beside the traces (job/sorted.h), which a process alone leaves to its command.
  */
-int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *arena, hu_inputs *out, hu_error *err);
+int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, const hu_limits *limits, hu_arena *arena,
+                     hu_inputs *out, hu_error *err);
 
 #endif

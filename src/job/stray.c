@@ -2,12 +2,12 @@
  * stray.c - the beginning tells most; a tokenizer is larger than that, and so are the settings before a trace's events. */
 #include "job/stray.h"
 
-#include "base/input.h"
-#include "ingest/format.h"
-#include "ingest/strangers.h"
-#include "job/sorted.h"
-
 enum { KEPT = 16 }; /* bytes of a word that a span's end may cut */
+
+static bool ends_json(char last)
+{
+    return last == '}' || last == ']';
+}
 
 /* Whole, and without events to its end? */
 static bool has_none(hu_input *in)
@@ -17,7 +17,7 @@ static bool has_none(hu_input *in)
     char     last = '\0';
 
     for (size_t keep = 0;; keep = span.n < KEPT ? span.n : KEPT) {
-        if (hu_input_next(in, keep, &span, &unused) < 0 || hu_inputs_names_events((hu_str){span.p, span.n}))
+        if (hu_input_next(in, keep, &span, &unused) < 0 || hu_glance_names_events((hu_str){span.p, span.n}))
             return false;
         for (size_t i = span.n; i-- > 0;)
             if ((unsigned char)span.p[i] > ' ') {
@@ -27,38 +27,32 @@ static bool has_none(hu_input *in)
         if (span.is_last)
             break;
     }
-    return hu_input_status(in, &unused) == 0 && (last == '}' || last == ']');
+    return hu_input_status(in, &unused) == 0 && ends_json(last);
 }
 
-static bool is_json(hu_str head)
+static bool file_has_none(const char *path, const hu_limits *limits)
 {
-    return head.n && (head.p[0] == '{' || head.p[0] == '[');
-}
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, NULL);
+    const bool             is = in && has_none(in);
 
-/* Of a format of traces, by its beginning; chrome-json is what any JSON may be. */
-static bool may_be_none(hu_str head)
-{
-    const hu_format *format = hu_format_find(head);
-
-    return !format || hu_str_equal(hu_str_of(format->name), HU_STR("chrome-json"));
-}
-
-bool hu_is_stray(const char *path)
-{
-    const hu_input_options how = {.limits = hu_limits_default()};
-    hu_error               unused;
-    hu_input              *in = hu_input_open(path, &how, &unused);
-    const hu_str           head = in ? hu_input_head(in) : HU_STR("");
-    bool                   is = false;
-
-    if (in && may_be_none(head)) {
-        const bool          has_events = hu_inputs_names_events(head);
-        const hu_input_kind kind = has_events ? HU_INPUT_RANK : hu_input_kind_of(path, &how.limits);
-
-        is = has_events ? hu_stranger_impostor_words(head) != NULL
-                        : kind != HU_INPUT_EXECUTION && (kind != HU_INPUT_RANK || (is_json(head) && has_none(in)));
-    }
-    if (in)
-        hu_input_close(in);
+    hu_input_close(in);
     return is;
+}
+
+/* Of JSON whose beginning names no events. */
+static bool is_without_events(const char *path, const hu_limits *limits, const hu_glance *seen)
+{
+    return seen->is_whole ? ends_json(seen->last) : file_has_none(path, limits);
+}
+
+bool hu_is_stray(const char *path, const hu_limits *limits, const hu_glance *seen)
+{
+    if (seen->format && !hu_glance_is_of(seen, "chrome-json")) /* which any JSON may be */
+        return false;
+    if (seen->has_events)
+        return seen->impostor != NULL;
+    if (seen->kind != HU_INPUT_RANK)
+        return seen->kind != HU_INPUT_EXECUTION;
+    return seen->is_json && is_without_events(path, limits, seen);
 }

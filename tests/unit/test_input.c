@@ -149,6 +149,38 @@ static void an_input_may_be_closed_before_its_end(void **state)
     free(text);
 }
 
+static bool is_whole(const void *p, size_t n)
+{
+    const hu_input_options options = plain_options();
+    hu_error               err = {0};
+    hu_input              *in = hu_input_open_memory((hu_str){p, n}, "test", &options, &err);
+    bool                   is;
+
+    assert_non_null(in);
+    is = hu_input_is_whole(in);
+    hu_input_close(in);
+    return is;
+}
+
+static void a_beginning_may_be_all_there_is(void **state)
+{
+    const size_t few = 5000;
+    char        *text = make_text();
+    uint8_t     *packed = malloc(2 * BYTES);
+    size_t       n;
+
+    (void)state;
+    assert_true(is_whole(text, few));
+    assert_true(is_whole("", 0));
+    assert_false(is_whole(text, BYTES));
+    n = gzip(text, few, packed, 2 * BYTES);
+    assert_true(is_whole(packed, n));
+    assert_false(is_whole(packed, n - 9)); /* it breaks off: nobody knows what would follow */
+    assert_false(is_whole(packed, gzip(text, BYTES, packed, 2 * BYTES)));
+    free(packed);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_breaks_off_gives_what_came_before),
         cmocka_unit_test(limits_are_errors_that_name_their_option),
         cmocka_unit_test(an_input_may_be_closed_before_its_end),
+        cmocka_unit_test(a_beginning_may_be_all_there_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,10 +291,11 @@ static void every_allocation_of_every_path_may_fail(void **state)
 static int read_job(char *const *paths, size_t n, hu_error *err)
 {
     const hu_job_options how = {.limits = hu_limits_default(), .replays = true};
-    const hu_inputs      inputs = {.at = (const char **)(uintptr_t)paths, .n = n};
     hu_arena            *arena = hu_arena_new();
-    hu_job               job = {0};
-    int                  rc = arena ? hu_job_read(&inputs, &how, arena, &job, err) : hu_fail_memory(err);
+    const hu_inputs      inputs = {
+             .at = (const char **)(uintptr_t)paths, .n = n, .glances = arena ? hu_glances_new(arena, &how.limits) : NULL};
+    hu_job job = {0};
+    int    rc = inputs.glances ? hu_job_read(&inputs, &how, arena, &job, err) : hu_fail_memory(err);
 
     if (rc == 0)
         assert_true(job.n + job.unread.n == n); /* each input is one or the other */
