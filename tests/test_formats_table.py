@@ -53,6 +53,8 @@ READ = [
            "names of functions (not in the file), tracepoints, hardware counts, packed files", "`perf record -g -e cpu-clock`", ("perf/perf-data-converter/*",)),
     Format("perf-script", "Linux perf, text of `perf script`", "perf", "6.1", "the same, with names of functions", "CPU numbers, tracepoints",
            "`perf script -F comm,pid,tid,time,period,event,ip,sym,dso`"),
+    Format("perf-json", "Linux perf, JSON", "perf", "6.1", "the same", "which event a sample is of, periods, CPU numbers",
+           "`perf data convert --to-json out.json`"),
     Format("torch-memory-snapshot", "PyTorch, memory snapshot", "torch-snapshot", "PyTorch 2", "allocations, call chains, segments, failures", "",
            "`torch.cuda.memory._record_memory_history()`, `_dump_snapshot`", ("torch-memory/cs336-*/*",)),
     Format("torch-memory-timeline", "PyTorch, memory timeline", "torch-timeline", "raw and summed", "allocations, or sums by category", "call chains, the device (not in the file)",

@@ -69,7 +69,8 @@ static bool has_samples_alone(const char *path, const hu_limits *limits)
     hu_input              *in = is_file(path) ? hu_input_open(path, &how, &unused) : NULL;
     const hu_format       *format = in ? hu_format_find(hu_input_head(in)) : NULL;
     const bool             is = format && (hu_str_equal(hu_str_of(format->name), HU_STR("perf-data")) ||
-                               hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")));
+                               hu_str_equal(hu_str_of(format->name), HU_STR("perf-script")) ||
+                               hu_str_equal(hu_str_of(format->name), HU_STR("perf-json")));
 
     if (in)
         hu_input_close(in);
