@@ -97,8 +97,11 @@ REFUSED = [
     ("DeepSpeed, configuration", "DeepSpeed", "pass a trace or the log", ()),
     ("XLA profile that an editor or shell took for text", "U\\+FFFD", "copy it again as binary data", ("damaged/*/*",)),
     ("notes and other text", "this is text", "", ("hpctoolkit/*/*.md", "hpctoolkit/*/metrics/*", "otf2/*/*.md")),
-    ("TensorBoard events; nvprof; Paraver; SLOG-2", "", "torch.profiler, Nsight Systems, `holdup run`", ()),
-    ("archives (zip, tar, 7z, rar), xz, bzip2", "", "unpack", ()),
+    ("TensorBoard events and curves; nvprof (CSV, log, `.nvvp`); trtexec; Paraver; SLOG-2", "", "torch.profiler, Nsight Systems, `holdup run`", ()),
+    ("speedscope (py-spy, pyinstrument, memray), Scalene, cProfile, austin, pprof, gperftools, gprof, VTune, V8, Firefox", "", "`holdup run`; Python: torch.profiler with stacks", ()),
+    ("collapsed stacks, flame graphs (SVG)", "", "what they were made of: `perf.data`, `perf script`", ()),
+    ("tables of `perf report`, `perf stat`, `key_averages()`; strace; vmstat, iostat, sar, top; gpustat; OSU, nvbandwidth, Darshan; serving benchmarks", "", "the recording itself; `holdup run`", ()),
+    ("archives (zip, tar, 7z, rar), xz, bzip2, LZ4", "", "unpack", ()),
     ("checkpoints, safetensors, ONNX, GGUF, NumPy", "", "pass a trace", ()),
     ("git LFS pointers; pages to sign in", "", "`git lfs pull`; get it again", ()),
 ]

@@ -67,6 +67,11 @@ static int check_schema(nsight_reader *r, hu_error *err)
         return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
                        "a database of rocmProfileData (.rpd), which holdup does not read; its rpd2tracing.py makes a Chrome "
                        "trace of it");
+    if (nsight_has(r, "StringTable") &&
+        (nsight_has(r, "CUPTI_ACTIVITY_KIND_RUNTIME") || nsight_has(r, "CUPTI_ACTIVITY_KIND_DRIVER")))
+        return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
+                       "a recording of nvprof (.nvvp), which holdup does not read; record again with Nsight Systems: `nsys "
+                       "profile -o out COMMAND`, then pass out.nsys-rep");
     return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
                    "an SQLite database, but no export of Nsight Systems (it has no table StringIds)");
 }

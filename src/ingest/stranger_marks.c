@@ -129,6 +129,8 @@ const char *hu_stranger_impostor_words(hu_str head)
                "which worker or stage slows the job down (docs/stragglers.md)";
     if (json_words(head))
         return json_words(head);
+    if (hu_stranger_tool_impostor_words(head))
+        return hu_stranger_tool_impostor_words(head);
     if (hu_node_log_probe(head))
         return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
                "`holdup report TRACE --with FILE`; alone, `holdup report FILE` tells what they say";
@@ -146,7 +148,7 @@ const char *hu_stranger_mark_words(hu_str head)
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))
             return marks[i].words;
-    return NULL;
+    return hu_stranger_tool_words(head);
 }
 
 const char *hu_stranger_name_words(hu_str path)

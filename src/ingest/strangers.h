@@ -15,4 +15,8 @@ const char *hu_stranger_name_words(hu_str path);
 /* The same for what a format of holdup's would take for its own. */
 const char *hu_stranger_impostor_words(hu_str head);
 
+/* Both of other profilers and tools that watch a machine, which the functions above ask. */
+const char *hu_stranger_tool_words(hu_str head);
+const char *hu_stranger_tool_impostor_words(hu_str head);
+
 #endif
