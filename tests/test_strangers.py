@@ -114,6 +114,27 @@ class Strangers(unittest.TestCase):
             db.close()
             self.refused(path, "recording of nvprof")
 
+    def test_a_directory_names_them(self) -> None:
+        """`info DIR` counts no database as an export of Nsight Systems that is none."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, (content, _) in MADE.items():
+                Path(folder, name).write_bytes(content)
+            for name, tables in (("optuna.db", ("studies", "trials")), ("a.rpd", ("rocpd_op", "rocpd_api")), ("old.nvvp", ("StringTable", "CUPTI_ACTIVITY_KIND_RUNTIME"))):
+                with sqlite3.connect(Path(folder, name)) as db:
+                    for table in tables:
+                        db.execute(f"CREATE TABLE {table} (id INTEGER)")
+                db.close()
+            told = json.loads(run("info", folder, "--json", "-q")[1])[0]
+            self.assertEqual([k for k in told["kinds"] if "Nsight Systems (" in json.dumps(k) or "erfetto" in json.dumps(k)], [])
+            why = {Path(one["file"]).name: one["why"] for one in told["not_read"]}
+            self.assertGreater(len(why), len(MADE) - 8)
+            self.assertIn("rocmProfileData", why["a.rpd"])
+            self.assertIn("recording of nvprof", why["old.nvvp"])
+            self.assertIn("SQLite database", why["optuna.db"])
+            for name, (_, words) in MADE.items():
+                if name in why and "begins with byte" not in words and "not a format" not in words:
+                    self.assertIn(words, why[name], name)
+
     def test_diff_of_them(self) -> None:
         """No two of them are compared, and nothing is made of one and a trace."""
         with tempfile.TemporaryDirectory() as folder:

@@ -98,8 +98,8 @@ static const struct {
      "the result of a serving benchmark, without a timeline; " RECORD ", and torch.profiler what the server does"},
     {{"\"query_time\"", 12},
      {"\"utilization.gpu\"", 17},
-     "one look of gpustat; samples that holdup reads come from `nvidia-smi --query-gpu=timestamp,index,uuid,"
-     "utilization.gpu,clocks.sm,clocks.max.sm,power.draw,clocks_event_reasons.active --format=csv -l 1`"},
+     "one look of gpustat; samples that holdup reads: `nvidia-smi "
+     "--query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw --format=csv -l 1`"},
     {{"\"averageMs\"", 11}, {"\"percentage\"", 12}, "a table of layers of trtexec, without a timeline; " NSYS},
 };
 
@@ -165,6 +165,28 @@ static bool is_pprof(hu_str head)
     return head.n > 16 && head.p[0] == 0x0a && head.p[1] == 4 && head.p[2] == 8 && head.p[4] == 0x10;
 }
 
+const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd)
+{
+    return is_nvprof ? "a recording of nvprof (.nvvp), " NVPROF
+           : is_rpd  ? "a database of rocmProfileData (.rpd), which holdup does not read; its rpd2tracing.py makes a Chrome "
+                       "trace of it"
+                     : "an SQLite database, but no export of Nsight Systems (it has no table StringIds)";
+}
+
+/* A database whose tables are all named in its first page: a leaf that holds any. */
+static const char *database_words(hu_str head)
+{
+    static const hu_str magic = {"SQLite format 3", 16};
+    const hu_str        page = part_of(head, head.n > 18 ? (size_t)(uint8_t)head.p[16] << 8 | (uint8_t)head.p[17] : 0);
+
+    if (!hu_str_starts(head, magic) || page.n < 512 || page.p[100] != 0x0d || (page.p[103] == 0 && page.p[104] == 0) ||
+        hu_str_has(page, HU_STR("StringIds")) || hu_str_has(page, HU_STR("rocpd_info_process")) ||
+        hu_str_has(page, HU_STR("rocpd_kernel_dispatch")))
+        return NULL;
+    return hu_stranger_database_words(hu_str_has(page, HU_STR("StringTable")) && hu_str_has(page, HU_STR("CUPTI_ACTIVITY")),
+                                      hu_str_has(page, HU_STR("rocpd_op")));
+}
+
 const char *hu_stranger_tool_words(hu_str head)
 {
     const hu_str part = part_of(head, MARKED);
@@ -202,6 +224,8 @@ const char *hu_stranger_tool_impostor_words(hu_str head)
 
     if (is_marshal(head))
         return CPROFILE;
+    if (database_words(head))
+        return database_words(head);
     if (is_pprof(head))
         return "a profile of pprof: functions by samples, without times; " RECORD;
     if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
