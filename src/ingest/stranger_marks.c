@@ -75,6 +75,9 @@ static const struct {
     {{"\"machine_info\"", 14}, false, "timings of pytest-benchmark, and no trace; " BENCHMARK},
     {{"\"benchmark_json_version\"", 24}, false, "timings of a benchmark, and no trace; " BENCHMARK},
     {{"\"result_columns\"", 16}, false, "timings of asv (airspeed velocity), and no trace; " BENCHMARK},
+    {{"\"library_build_type\"", 20}, false, "timings of Google Benchmark, and no trace; " BENCHMARK},
+    {{"\"mhz_per_cpu\"", 13}, false, "timings of Google Benchmark, and no trace; " BENCHMARK},
+    {{"\"exit_codes\"", 12}, false, "timings of hyperfine, and no trace; " BENCHMARK},
     {{"\"pytorch_git_version\"", 21}, false, "a result of TorchBench, and no trace; " BENCHMARK},
 };
 
@@ -144,7 +147,8 @@ const char *hu_stranger_mark_words(hu_str head)
     if (hu_mprof_probe(head))
         return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- "
                "COMMAND` records what the process did meanwhile";
-
+    if (hu_results_probe(head))
+        return "performance that benchmarks of TorchDynamo measured, and no trace; " BENCHMARK;
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))
             return marks[i].words;

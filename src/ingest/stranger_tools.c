@@ -39,6 +39,8 @@ static const struct {
     {{"# darshan log version", 21}, "a text of Darshan: sums of a job's reads and writes, and no trace; " RECORD},
     {{"# OSU MPI", 9}, "a result of the OSU micro-benchmarks, " HARDWARE},
     {{"nvbandwidth Version", 19}, "a result of nvbandwidth, " HARDWARE},
+    {{"dev,name,batch_size,accuracy", 28},
+     "a table of which models PyTorch's benchmarks computed right, without times; of `--performance` the times are read"},
     {{"Flat profile:", 13}, "a profile of gprof: functions by time, and not when they ran; " RECORD},
     {{"Wall time,Step,Value\n", 21},
      "a curve that TensorBoard exported, and no trace; pass the *.pt.trace.json that torch.profiler writes"},

@@ -109,7 +109,7 @@ static void write_pair(const pair *p, hu_out *out)
 
 bool hu_results_diff_text(const hu_results *a, const hu_results *b, hu_arena *scratch, size_t width, hu_out *out)
 {
-    static const char *const labels[VERDICTS] = {"SLOWER", "FASTER", "SAME", "CHANGED"};
+    static const char *const labels[VERDICTS] = {"SLOWER", "FASTER", "SAME", "UNCLEAR"};
     comparison               c;
     char                     line[LINE_BYTES];
 
