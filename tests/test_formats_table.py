@@ -82,7 +82,7 @@ READ = [
            "medians and quartiles; `holdup diff A B`: what got slower beyond its own spread",
            "single rounds, profiles", "`pytest --benchmark-json=a.json`"),
     Format("", "memory_profiler", "results", "0.61", "peak of host memory, when and in which function", "lines", "`mprof run`"),
-    Format("", "samples of GPUs", "node-log", "holdup monitor, Prometheus, dcgm-exporter, nvidia-smi, rocm-smi; amd-smi and dcgmi dmon not yet seen",
+    Format("", "samples of GPUs", "node-log", "holdup monitor, Prometheus, dcgm-exporter, nvidia-smi, rocm-smi (JSON, CSV, text); amd-smi and dcgmi dmon not yet seen",
            "clocks, power, throttling, errors: alone, or beside a trace of the same time; processes of `pmon` alone", "the table that nvidia-smi prints without options", "`holdup monitor --jsonl`",
            ("smi/*/*.xml", "smi/*/*.csv", "smi/*/*.json", "smi/utkuozdemir-captures/*", "dcgm/*/*.prom")),
 ]

@@ -77,6 +77,7 @@ MADE = {
     "vmstat.txt": (b"procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free\n", "vmstat"),
     "iostat.txt": (b"Linux 6.1.0 (n1) \t11/28/2026 \t_x86_64_\t(64 CPU)\n\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n", "iostat"),
     "sar.txt": (b"Linux 6.1.0 (n1)\n\n12:00:01 AM     CPU     %user     %nice   %system\n12:00:02 AM     all     12.00      0.00      1.00\n", "sar or mpstat"),
+    "amd-smi.txt": (b"GPU  XCP  POWER   GPU_T   MEM_T   GFX_CLK   GFX%   MEM%  ENC%\n  0    0  553 W  60 C  50 C  1700 MHz  98 %  40 %  N/A\n", "amd-smi metric --json"),
     "top.txt": (b"top - 12:00:01 up 10 days,  3:04,  1 user,  load average: 1.00, 2.00, 3.00\nTasks: 300 total\n", "output of top"),
     "scalars.csv": (b"Wall time,Step,Value\n1795903772.1,0,2.1\n1795903773.1,1,2.0\n", "TensorBoard exported"),
     "osu.txt": (b"# OSU MPI-CUDA Latency Test v7.2\n# Size          Latency (us)\n1                       1.93\n", "OSU"),
