@@ -78,6 +78,19 @@ MADE = {
     "iostat.txt": (b"Linux 6.1.0 (n1) \t11/28/2026 \t_x86_64_\t(64 CPU)\n\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n", "iostat"),
     "sar.txt": (b"Linux 6.1.0 (n1)\n\n12:00:01 AM     CPU     %user     %nice   %system\n12:00:02 AM     all     12.00      0.00      1.00\n", "sar or mpstat"),
     "amd-smi.txt": (b"GPU  XCP  POWER   GPU_T   MEM_T   GFX_CLK   GFX%   MEM%  ENC%\n  0    0  553 W  60 C  50 C  1700 MHz  98 %  40 %  N/A\n", "amd-smi metric --json"),
+    "gpu_trace.csv": (b"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,Strm,Name\n1000,2000,5,1,1,1,7,kernelA\n", "nsys export"),
+    "lightning.txt": (b"FIT Profiler Report\n\n----\n|  Action  |  Mean duration (s)   |\n", "Lightning"),
+    "topo.xml": (b'<system version="1">\n  <cpu numaid="0">\n', "topology that NCCL wrote"),
+    "memory.txt": (b"|=====|\n|     PyTorch CUDA memory summary, device ID 0     |\n|-----|\n", "_dump_snapshot"),
+    "apps.csv": (b"timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n2026/11/28 12:00:00.000, GPU-1, 1234, python, 4000 MiB\n", "pmon"),
+    "gpus.txt": (b"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-4000-8000-00000000abcd)\n\t Link 0: 26.562 GB/s\n", "dmon"),
+    "tegrastats.txt": (b"11-28-2026 12:00:00 RAM 4722/7765MB (lfb 1x512kB) CPU [10%@1420] GR3D_FREQ 98% GPU@45C\n", "tegrastats"),
+    "xpu-smi.csv": (b"Timestamp, DeviceId, GPU Utilization (%), GPU Power (W)\n12:00:00.000,    0, 98.00, 300.00\n", "xpu-smi"),
+    "node.prom": (b"# HELP node_load1 1m load average.\n# TYPE node_load1 gauge\nnode_load1 0.5\n", "nothing of GPUs"),
+    "answer.json": (b'{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_load1"},"values":[[1795000000,"1"]]}]}}', "answer of Prometheus"),
+    "nvtop.json": (b'[{"device_name":"NVIDIA H100","gpu_clock":"1980MHz","gpu_util":"98%"}]', "nvtop"),
+    "intel.json": (b'[{"period":{"duration":1000.0,"unit":"ms"},"engines":{"Render/3D/0":{"busy":50.0,"unit":"%"}}}]', "intel_gpu_top"),
+    "trainer_state.json": (b'{"epoch":1.0,"global_step":100,"log_history":[{"epoch":0.1,"loss":2.0,"step":10}]}', "Hugging Face"),
     "top.txt": (b"top - 12:00:01 up 10 days,  3:04,  1 user,  load average: 1.00, 2.00, 3.00\nTasks: 300 total\n", "output of top"),
     "scalars.csv": (b"Wall time,Step,Value\n1795903772.1,0,2.1\n1795903773.1,1,2.0\n", "TensorBoard exported"),
     "osu.txt": (b"# OSU MPI-CUDA Latency Test v7.2\n# Size          Latency (us)\n1                       1.93\n", "OSU"),
@@ -163,6 +176,21 @@ class Strangers(unittest.TestCase):
             path = Path(folder, "trace.json")
             path.write_text(json.dumps({"about": "https://www.speedscope.app/file-format-schema.json", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}))
             self.assertEqual(run("report", path, "-q")[0], 0)
+
+    def test_a_log_of_the_kernel(self) -> None:
+        """"[ 1234.567890] NVRM: Xid …" is no list of JSON, and says why a job ended."""
+        xid = "[ 1234.567890] NVRM: Xid (PCI:0000:04:00): 79, pid=1234, name=python, GPU has fallen off the bus.\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "dmesg.txt")
+            for text in ("[    0.000000] Linux version 6.1.0\n" + xid, xid):
+                path.write_text(text)
+                status, out, err = run("report", path, "-q")
+                self.assertEqual(status, 0, err)
+                self.assertIn("The driver reported XID 79 of GPU 0000:04:00", " ".join(out.decode().split()))
+            path.write_text("[    0.000000] Linux version 6.1.0\n[    0.1] x86/fpu: Supporting\n")
+            status, _, err = run("report", path, "-q")
+            self.assertEqual(status, 3)
+            self.assertNotIn("trace event", err)
 
     def test_beside_a_trace(self) -> None:
         """Named as unread, and the trace is explained."""
