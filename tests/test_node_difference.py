@@ -189,6 +189,7 @@ class NodeDifference(unittest.TestCase):
         told = self.told(Run(1, gpus=4).csv(), Run(2, gpus=2).csv())
         self.assertEqual((told["only_in_a"], told["only_in_b"], told["all"], len(told["gpus"])), (2, 0, None, 2))
         self.assertIn("Cannot tell what changed over all: the runs have different GPUs (4 in A, 2 in B)", told["words"])
+        self.assertEqual(told["notes"], ["2 GPUs are in A alone"])
         told = self.told(Run(1).csv(), Run(2).csv(first=1))  # of the same node: GPU 1 alone is in both, with another number
         self.assertEqual([(g["a_uuid"], g["b_uuid"]) for g in told["gpus"]], [(uuid(1), uuid(1))])
         told = self.told(Run(1).csv(), Run(2).csv(first=8))  # of another node

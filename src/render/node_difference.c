@@ -199,6 +199,9 @@ size_t hu_node_difference_notes(const hu_node_difference *x, char notes[HU_NODE_
         snprintf(notes[n++], NOTE, "the GPUs of A are others than those of B; they are compared by their numbers");
     if (x->is_by_number)
         snprintf(notes[n++], NOTE, "the files do not both name GPUs by their UUIDs; they are compared by their numbers");
+    for (int k = 0; k < 2 && x->n; k++)
+        if (x->only[k])
+            snprintf(notes[n++], NOTE, "%zu GPU%s in %c alone", x->only[k], x->only[k] == 1 ? " is" : "s are", 'A' + k);
     for (size_t i = 0; i < x->n; i++) {
         const hu_node_gpu *a = x->at[i].a->gpu, *b = x->at[i].b->gpu;
 
