@@ -91,6 +91,77 @@ def rocm_csv() -> str:
     return out
 
 
+def rocm_look(title: str, body: str, warning: bool = False) -> str:
+    border = "=" * 40
+    return ("\n\nWARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n" if warning else "\n\n") + \
+        f"{border} ROCm System Management Interface {border}\n{border} {title} {border}\n{body}{border}\n{border} End of ROCm SMI Log {border}\n"
+
+
+def rocm_table(new: bool = False) -> str:
+    """rocm-smi without options: of ROCm up to 5, and later."""
+    out = ""
+    for look in range(LOOKS):
+        if new:
+            body = ("Device  Node  IDs              Temp    Power     Partitions          SCLK    MCLK    Fan     Perf  PwrCap  VRAM%  GPU%\n"
+                    "\x1b[3m              (DID,     GUID)  (Edge)  (Socket)  (Mem, Compute, ID)                                                     \x1b[0m\n" + "=" * 100 + "\n")
+            body += "".join(f"{gpu}       {gpu + 2}     0x66a1,   29{gpu}31  {60 + gpu}.0°C  {WATTS[gpu][look]}.0W     N/A, N/A, 0         {MHZ[gpu][look]}Mhz  350Mhz  14.51%  auto  750.0W  4%     {BUSY[gpu][look]}%\n" for gpu in range(2))
+        else:
+            body = "GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+            body += "".join(f"{gpu}    {60 + gpu}.0c           {WATTS[gpu][look]}.0W   {MHZ[gpu][look]}Mhz  350Mhz  0%   auto  750.0W  64%    {BUSY[gpu][look]}%\n" for gpu in range(2))
+        out += rocm_look("Concise Info", body, warning=new)
+    return out
+
+
+def rocm_lines() -> str:
+    """rocm-smi --showtemp --showclocks --showpower --showuse …: a section for each."""
+    out = ""
+    for look in range(LOOKS):
+        part = lambda title, line: f"{'=' * 30} {title} {'=' * 30}\n" + "".join(f"GPU[{gpu}]\t\t: {line(gpu)}\n" for gpu in range(2))
+        out += rocm_look("ID", part("PCI Bus ID", lambda g: f"PCI Bus: 0000:4{g}:00.0") + part("Temperature", lambda g: f"Temperature (Sensor edge) (C): {60 + g}.0") +
+                         part("Current clock frequencies", lambda g: f"mclk clock level: 3: (1200Mhz)\nGPU[{g}]\t\t: sclk clock level: 1: ({MHZ[g][look]}Mhz)") +
+                         part("Power Consumption", lambda g: f"Average Graphics Package Power (W): {WATTS[g][look]}.0") + part("% time GPU is busy", lambda g: f"GPU use (%): {BUSY[g][look]}") +
+                         part("Memory Info (VRAM)", lambda g: f"VRAM Total Memory (B): 34342961152\nGPU[{g}]\t\t: VRAM Total Used Memory (B): {1 << 30}"))
+    return out
+
+
+def amd_text() -> str:
+    """amd-smi metric, as a person sees it."""
+    return "\n".join(f"""GPU: {gpu}
+    USAGE:
+        GFX_ACTIVITY: {BUSY[gpu][look]} %
+        UMC_ACTIVITY: 3 %
+        MM_ACTIVITY: N/A
+        VCN_ACTIVITY: [N/A, 0 %]
+    POWER:
+        SOCKET_POWER: {WATTS[gpu][look]} W
+        THROTTLE_STATUS: N/A
+    CLOCK:
+        GFX_0:
+            CLK: {MHZ[gpu][look]} MHz
+            MIN_CLK: 500 MHz
+            MAX_CLK: 2100 MHz
+            CLK_LOCKED: DISABLED
+        MEM_0:
+            CLK: 900 MHz
+            MAX_CLK: 1300 MHz
+        VCLK_0:
+            CLK: 29 MHz
+    TEMPERATURE:
+        EDGE: N/A
+        HOTSPOT: {60 + gpu} °C
+        MEM: 50 °C
+    PCIE:
+        WIDTH: 16
+        REPLAY_COUNT: {REPLAYS[gpu][look]}
+    ECC:
+        TOTAL_CORRECTABLE_COUNT: 0
+        TOTAL_UNCORRECTABLE_COUNT: 0
+    MEM_USAGE:
+        TOTAL_VRAM: 196592 MB
+        USED_VRAM: 1024 MB
+""" for look, gpu in looks())
+
+
 TOPOLOGY = """\
 \t\x1b[4mGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m
 GPU0\t X \tNV4\tSYS\tSYS\tSYS\t0-31\t0\t\tN/A
@@ -199,5 +270,5 @@ def csv(timed: bool = True) -> str:
 
 
 ALL = {"dmon": dmon(), "dmon-dates": dmon(True), "dmon-csv": dmon(True, ","), "scrape": scrape(0), "scrapes": "".join(map(scrape, range(LOOKS))),
-       "scrapes-old": "".join(scrape(look, old=True) for look in range(LOOKS)), "dcgmi": dcgmi(), "amd-json": amd_json(), "amd-csv": amd_csv(), "rocm-csv": rocm_csv(),
+       "scrapes-old": "".join(scrape(look, old=True) for look in range(LOOKS)), "dcgmi": dcgmi(), "amd-json": amd_json(), "amd-csv": amd_csv(), "rocm-csv": rocm_csv(), "rocm-table": rocm_table(), "rocm-table-6": rocm_table(True), "rocm-lines": rocm_lines(), "amd-text": amd_text(),
        "topology": TOPOLOGY, "query": query(), "xml": xml(), "csv": csv(), "csv-plain": csv(False)}

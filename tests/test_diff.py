@@ -227,7 +227,7 @@ class Logs(unittest.TestCase):
     def test_what_has_nothing_to_compare(self) -> None:
         log = self.put("a.log", "".join(f"step {i} time 0.3s\n" for i in range(1, 60)))
         smi = self.put("smi.csv", "timestamp, index, name, utilization.gpu [%]\n" + "".join(f"2025/05/01 12:00:{s:02}.000, 0, NVIDIA A100-SXM4-80GB, 97 %\n" for s in range(30)))
-        for pair, words in (((log, smi), "A is a log and B is samples of a monitor"), ((smi, smi), "two traces, two memory snapshots or two logs can be compared")):
+        for pair, words in (((log, smi), "A is a log and B is samples of a monitor"), ((smi, log), "two traces, two memory snapshots, two logs or two files of samples can be compared")):
             status, out, err = run("diff", *pair)
             self.assertEqual((status, out), (2, b""))
             self.assertIn(words, " ".join(err.split()))

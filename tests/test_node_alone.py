@@ -245,7 +245,8 @@ class Alone(unittest.TestCase):
 
     def test_every_format_has_the_same_numbers(self) -> None:
         """`looks` and means of monitor_texts.py, as far as a format has them."""
-        for name in ("dmon", "dmon-dates", "dmon-csv", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-csv", "rocm-csv", "csv", "csv-plain"):
+        for name in ("dmon", "dmon-dates", "dmon-csv", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-csv", "rocm-csv", "rocm-table", "rocm-table-6", "rocm-lines", "amd-text",
+                     "csv", "csv-plain"):
             with self.subTest(name):
                 told = self.told(self.put(name, texts.ALL[name]))
                 self.assertEqual((told["looks"], [gpu["number"] for gpu in told["gpus"]], told["lines_left_out"]), (texts.LOOKS, [0, 1], 0))
@@ -254,9 +255,27 @@ class Alone(unittest.TestCase):
                         part = 0.25 if name == "dcgmi" and key == "watts" else 0
                         self.assertEqual((gpu[key]["samples"], gpu[key]["min"], gpu[key]["max"]), (texts.LOOKS, min(values) + part, max(values) + part), key)
                         self.assertAlmostEqual(gpu[key]["mean"], sum(values) / texts.LOOKS + part, 1, key)
-                if name.startswith(("dmon", "scrapes", "amd-json")):
+                if name.startswith(("dmon", "scrapes", "amd-json", "amd-text")):
                     self.assertEqual(told["gpus"][0]["counters"]["pcie_replays"], {"first": 1, "last": 4})
-                self.assertEqual(told["seconds"], None if name in ("dmon", "scrapes", "scrapes-old", "dcgmi", "amd-json", "rocm-csv", "csv-plain") else texts.LOOKS - 1)
+                self.assertEqual(told["seconds"], None if name in ("dmon", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-text", "rocm-csv", "rocm-table", "rocm-table-6", "rocm-lines", "csv-plain") else texts.LOOKS - 1)
+
+    def test_text_of_amd(self) -> None:
+        """What the tables have beside what all formats have; and a log that says "GPU: 0" stays text."""
+        for name, memory, total, cap, heat, clock in (("rocm-table", None, None, 750, 60, 350), ("rocm-table-6", None, None, 750, 60, 350), ("rocm-lines", 1 << 30, 34342961152, None, 60, 1200),
+                                                      ("amd-text", 1 << 30, 196592 * MIB, None, 60, 900)):
+            with self.subTest(name):
+                gpu = self.told(self.put(name, texts.ALL[name]))["gpus"][0]
+                self.assertEqual((gpu["memory_bytes"] and gpu["memory_bytes"]["max"], gpu["total_memory_bytes"], gpu["limit_watts"], gpu["celsius"]["max"], gpu["memory_mhz"]["mean"]), (memory, total, cap, heat, clock))
+        self.assertEqual(self.told(self.put("a", texts.ALL["amd-text"]))["gpus"][0]["max_sm_mhz"], 2100)
+        self.assertEqual(self.told(self.put("a", texts.ALL["rocm-lines"]))["gpus"][1]["pci_bus"], "0000:41:00.0")
+        none = texts.rocm_look("Concise Info", "Device  Node  IDs              Temp    Power  Partitions          SCLK  MCLK  Fan  Perf     PwrCap       VRAM%  GPU%\n"
+                               "0       2     0x745e,   49070  N/A     N/A    N/A, N/A, 0         None  None  0%   unknown  Unsupported  0%     7%\n")
+        gpu = self.told(self.put("none", none))["gpus"][0]
+        self.assertEqual((gpu["busy_pct"]["mean"], gpu["sm_mhz"], gpu["watts"], gpu["limit_watts"]), (7, None, None, None))
+        for text in ("GPU: 0\nstarted\n", "GPU: 0\n    loss: 3.0\n", "GPU: x\n    USAGE:\n"):
+            status, _, err = run("report", self.put("log.txt", text))
+            self.assertEqual(status, 3, err)
+            self.assertIn("this is text", err)
 
     def test_the_first_line_names_what_holds_up(self) -> None:
         for name, after in (("csv", "1,110 of 1,980 MHz"), ("csv-plain", "1,110 of 1,980 MHz"), ("dmon", "1,110 MHz")):

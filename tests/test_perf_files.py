@@ -78,6 +78,7 @@ class Script(Case):
         self.assertIn("1 samples of the idle task", health["profiler_warned"])
         self.assertIn("sched:sched_switch", health["profiler_warned"])
         out = run("info", path)[1].decode()
+        self.assertNotIn("size        0 B", out)
         self.assertIn("node7", out)
         self.assertIn("perf script", out)
 
@@ -149,6 +150,14 @@ class Script(Case):
         self.assertEqual((functions, quality["lost_records"], quality["profiler_warned"]), (wanted, 0, ""))
         functions, quality = self.forms("".join(f"{h} cpu-clock: \n" for h in heads))  # -F sym without ip: perf prints no function
         self.assertIn("2 samples have no function", quality["profiler_warned"])
+
+    def test_a_command_with_line_breaks(self) -> None:
+        """`--header` prints it as it is, and lines of it may look like samples."""
+        for command in ("python -c \nimport time\n\ndef f():\n    pass\n", "x \npython 812/812 [003]  5717.000001:    1000000 cpu-clock:u:\n\t 7f1c f\n", "x \n" + "a\n" * 100):
+            text = SCRIPT.replace("# hostname : node7\n", f"# hostname : node7\n# cmdline : /usr/bin/perf record -g {command} \n# missing features: X\n")
+            rank = told(self.write("out.txt", text))
+            self.assertEqual((rank["quality"]["events"], rank["quality"]["lost_records"]), (3, 0))
+            self.assertEqual(rank["cpu_samples"], told(self.write("plain.txt", SCRIPT))["cpu_samples"])
 
     def test_logs_are_no_scripts(self) -> None:
         for text in ("step 1 took 0.250000: ok\n", "2024-01-01 12:00:00.123456: I tensorflow/core: cuda\n", "[rank0] 12 1.250000: loss\n",
@@ -410,6 +419,73 @@ class Real(Case):
             self.assertEqual(hot(pipe), hot(path))
         script = subprocess.run(["perf", "script", "-i", path, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"], capture_output=True, check=True)
         self.assertEqual(hot(path), hot(self.write("out.txt", script.stdout)))
+        headed = subprocess.run(["perf", "script", "--header", "-i", path, "-F", "comm,pid,tid,time,period,event,ip,sym,dso"], capture_output=True, check=True)
+        self.assertEqual(told(self.write("headed.txt", headed.stdout))["cpu_samples"], told(self.folder / "out.txt")["cpu_samples"])
+        converted = self.folder / "out.json"
+        if subprocess.run(["perf", "data", "convert", "--to-json", converted, "-i", path], capture_output=True, check=False).returncode:
+            skip_loudly("this perf does not convert to JSON")
+            return
+        self.assertEqual(hot(converted), hot(path))
+        names = [{r["name"]: (r["self_samples"], r["total_samples"]) for r in told(f)["cpu_samples"]["functions"] if "no symbols" not in r["name"]} for f in (converted, self.folder / "out.txt")]
+        self.assertEqual(*names)
+
+
+def perf_json(samples: list[dict[str, Any]], command: list[str] | None = None) -> str:
+    """As perf 6.1 writes it."""
+    return json.dumps({"linux-perf-json-version": 1, "headers": {"header-version": 1, "captured-on": "2026-01-02T03:04:05Z", "data-offset": 264, "data-size": 100, "feat-offset": 364, "hostname": "node7",
+                                                                 "perf-version": "6.1.187", "cmdline": command or ["/usr/bin/perf", "record", "-g", "-e", "cpu-clock", "-o", "p.data", "python3", "-e", "x"]},
+                       "samples": samples}, indent="\t")
+
+
+class Json(Case):
+    """What `perf data convert --to-json` writes; the same samples as SCRIPT has."""
+
+    SAMPLES = [
+        {"timestamp": 5717000001000, "pid": 812, "tid": 812, "comm": "python", "callchain": [
+            {"ip": "0x7f1c2b3d0", "symbol": "at::native::add_stub(int, float)", "dso": "libtorch_cpu.so"}, {"ip": "0x55d0a2f1", "symbol": "main", "dso": "python3.11"}]},
+        {"timestamp": 5717001001000, "pid": 812, "tid": 814, "comm": "pt \"autograd\" 0", "callchain": [
+            {"ip": "0xffffffff811f2fa7", "symbol": "exc_page_fault", "dso": "[kernel.kallsyms]"}, {"ip": "0x55d0a300", "dso": "python3.11"}, {"ip": "0x55d0a2f1", "symbol": "main", "dso": "python3.11"}]},
+        {"timestamp": 5717002001000, "pid": 812, "tid": 812, "comm": "python", "callchain": [{"ip": "0x7f0010", "symbol": "memcpy@plt", "dso": "libc.so"}]},
+        {"timestamp": 5717002001000, "pid": 0, "tid": 0, "comm": "swapper", "callchain": [{"ip": "0xffffffff8107f92d", "symbol": "native_safe_halt", "dso": "[kernel.kallsyms]"}]}]
+
+    def test_samples(self) -> None:
+        rank = told(self.write("p.json", perf_json(self.SAMPLES)))
+        functions = {r["name"]: r for r in rank["cpu_samples"]["functions"]}
+        self.assertEqual({k: r["self_samples"] for k, r in functions.items() if r["self_samples"]}, {"at::native::add_stub(int, float)": 1, "[kernel]": 1, "memcpy@plt": 1})
+        self.assertEqual((functions["main"]["total_samples"], functions["python3.11 (no symbols)"]["total_samples"]), (2, 1))
+        self.assertEqual(rank["quality"]["events"], 3)
+        self.assertEqual(rank["quality"]["profiler_warned"], "1 samples of the idle task are left out")
+        out = run("info", self.folder / "p.json")[1].decode()
+        self.assertIn("size        1.51 kB", out)
+        self.assertIn('pt "autograd" 0', run("query", self.folder / "p.json", "select name from track")[1].decode())
+
+    def test_events(self) -> None:
+        """Samples do not say theirs; the command may."""
+        for command, code, words in (
+                (["perf", "record", "-e", "cpu-clock,sched:sched_switch", "a"], 3, "samples of several events"),
+                (["perf", "record", "-ecycles", "--event=cpu-clock", "a"], 3, "samples of several events"),
+                (["perf", "record", "-g", "--event", "page-faults", "a"], 3, "samples of page-faults and not of a CPU"),
+                (["perf", "record", "-F", "99", "-o", "x", "-e", "page-faults", "a"], 3, "samples of page-faults"),
+                (["perf", "record", "-g", "a", "-e", "page-faults"], 0, "3 samples do not say their event"),
+                (["perf", "record", "-F", "99", "--event=cycles:u", "a"], 0, "")):
+            path = self.write("p.json", perf_json(self.SAMPLES, command))
+            status, out, err = run("report", path, "--json", "-q")
+            self.assertEqual(status, code, (command, err))
+            self.assertIn(words, err if code else json.loads(out)["ranks"][0]["quality"]["profiler_warned"], command)
+
+    def test_cut_and_damaged(self) -> None:
+        text = perf_json(self.SAMPLES * 20)
+        whole = told(self.write("p.json", text))["quality"]["events"]
+        for at in (len(text) // 2, text.index('"pid"', len(text) // 3), text.rindex("}", 0, len(text) // 2) + 2):
+            quality = told(self.write("p.json", text[:at]))["quality"]
+            self.assertTrue(quality["is_truncated"], at)
+            self.assertTrue(0 < quality["events"] < whole)
+        bad: list[dict[str, Any]] = [{"timestamp": "x", "pid": 1, "tid": 1}, {"pid": 1}, {"timestamp": 1, "pid": -5, "tid": 1}]
+        self.assertEqual(told(self.write("p.json", perf_json(self.SAMPLES + bad)))["quality"]["lost"], 3)
+        for samples in ([], bad):
+            status, _, err = run("report", self.write("p.json", perf_json(samples)), "-q")
+            self.assertEqual(status, 3)
+            self.assertIn("without a sample", err)
 
 
 if __name__ == "__main__":

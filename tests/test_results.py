@@ -112,6 +112,70 @@ class Benchmarks(Case):
         self.assertEqual((file["tool"], file["about"], file["without_result"]), ("TorchBench", "deadbeef", 1))
         self.assertIn("nothing tells a change from noise", self.text("report", self.folder / "metrics.json"))
 
+    @staticmethod
+    def google_json(by_name: dict[str, list[float]], unit: str = "us", aggregates: bool = True, only: bool = False) -> dict[str, Any]:
+        """As Google Benchmark 1.9 writes it: an entry for each repetition, then what it computed of them."""
+        out: list[dict[str, Any]] = []
+        for name, times in by_name.items():
+            common = {"family_index": 0, "per_family_instance_index": 0, "run_name": name, "repetitions": len(times), "threads": 1, "iterations": 100, "time_unit": unit}
+            out += [common | {"name": name, "run_type": "iteration", "repetition_index": i, "real_time": t, "cpu_time": t / 2} for i, t in enumerate(times) if not only]
+            out += [common | {"name": f"{name}_{what}", "run_type": "aggregate", "aggregate_name": what, "aggregate_unit": "time", "real_time": value, "cpu_time": value} for what, value in (
+                ("mean", statistics.mean(times)), ("median", statistics.median(times)), ("stddev", 1.0)) if aggregates]
+        out.append({"name": "broken", "run_name": "broken", "run_type": "iteration", "error_occurred": True, "error_message": "no GPU", "real_time": 0.0, "cpu_time": 0.0, "time_unit": unit})
+        return {"context": {"date": "2026-01-02T03:04:05+00:00", "host_name": "n1", "executable": "./b", "num_cpus": 8, "mhz_per_cpu": 3000, "library_build_type": "release"}, "benchmarks": out}
+
+    def rounds_are(self, have: dict[str, Any], times: list[float], by: float) -> None:
+        q1, q3 = quartiles(times)
+        self.assertEqual((have["unit"], have["rounds"]), ("time_ns", len(times)))
+        for key, value in (("median", statistics.median(times)), ("q1", q1), ("q3", q3), ("min", min(times)), ("max", max(times))):
+            self.assertAlmostEqual(have[key], value * by, delta=value * by * 1e-9)
+
+    def test_google_benchmark(self) -> None:
+        rng = random.Random(7)
+        made = {"BM_gemm/256": rounds(rng, 12, 0.1, 7), "BM_copy": rounds(rng, 900, 0.1, 8)}
+        for unit, by in (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)):
+            file = self.ask(self.put("a.json", self.google_json(made, unit)))["files"][0]
+            self.assertEqual((file["tool"], file["about"], file["without_result"], [b["name"] for b in file["benchmarks"]]), ("Google Benchmark", "2026-01-02T03:04:05+00:00", 1, list(made)))
+            for have, times in zip(file["benchmarks"], made.values()):
+                self.rounds_are(have, times, by)
+        file = self.ask(self.put("a.json", self.google_json(made, only=True)))["files"][0]  # --benchmark_report_aggregates_only
+        for have, times in zip(file["benchmarks"], made.values()):
+            self.assertAlmostEqual(have["median"], statistics.median(times) * 1e3, places=3)
+            self.assertEqual((have["q1"], have["rounds"]), (None, None))
+        slower = {name: [2 * t for t in times] for name, times in made.items()}
+        told = self.ask(self.put("a.json", self.google_json(made)), self.put("b.json", self.google_json(slower)), command="diff")
+        self.assertEqual({b["verdict"] for b in told["benchmarks"]}, {"slower"})
+
+    def test_hyperfine(self) -> None:
+        rng = random.Random(9)
+        made = {"sleep 0.1": rounds(rng, 0.1, 0.02, 10), "train --fast": rounds(rng, 2.5, 0.02, 11)}
+        results = [{"command": name, "mean": statistics.mean(t), "stddev": statistics.stdev(t), "median": statistics.median(t), "user": 0.1, "system": 0.1, "min": min(t), "max": max(t), "times": t,
+                    "exit_codes": [0] * len(t)} for name, t in made.items()]
+        file = self.ask(self.put("a.json", {"results": results}))["files"][0]
+        self.assertEqual((file["tool"], [b["name"] for b in file["benchmarks"]]), ("hyperfine", list(made)))
+        for have, times in zip(file["benchmarks"], made.values()):
+            self.rounds_are(have, times, 1e9)
+
+    def test_torchdynamo(self) -> None:
+        """benchmarks/dynamo: a step in ms, compilation in seconds; a model that failed has zeros or nothing."""
+        heading = "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem,calls_captured,unique_graphs\n"
+        text = heading + "cuda,BERT_pytorch,16,1.8231,12.31,33.1,0.91,4.1,4.5,300,1\ncuda,alexnet,128,0.0,0.0\n" + heading + "cuda,broken,0,0,0,0,0,0,0,0,0\r\ncuda,resnet50,32,0.9,22.5,20.25,1.0,3.0,3.0,200,1\n"
+        file = self.ask(self.put("inductor.csv", text))["files"][0]
+        self.assertEqual((file["tool"], file["without_result"]), ("TorchDynamo", 2))
+        self.assertEqual([(b["name"], b["unit"], b["median"]) for b in file["benchmarks"]], [
+            ("BERT_pytorch, batch 16: compiled step", "time_ns", 12.31e6), ("BERT_pytorch, batch 16: speedup over eager", "number", 1.8231), ("BERT_pytorch, batch 16: compilation", "time_ns", 33.1e9),
+            ("resnet50, batch 32: compiled step", "time_ns", 22.5e6), ("resnet50, batch 32: speedup over eager", "number", 0.9), ("resnet50, batch 32: compilation", "time_ns", 20.25e9)])
+        tagged = "dev,name,batch_size,tag,speedup,abs_latency\ncpu,gpt2,1,cpp,2.0,5.0\n"  # older, and of another order
+        self.assertEqual([b["name"] for b in self.ask(self.put("t.csv", tagged))["files"][0]["benchmarks"]], ["gpt2 cpp, batch 1: compiled step", "gpt2 cpp, batch 1: speedup over eager"])
+        told = self.ask(self.folder / "inductor.csv", self.put("b.csv", text.replace("22.5", "45.0")), command="diff")
+        self.assertEqual({b["name"]: b["ratio"] for b in told["benchmarks"] if b["ratio"] != 1}, {"resnet50, batch 32: compiled step": 2})
+        self.assertEqual({b["verdict"] for b in told["benchmarks"]}, {"no_spread"})
+        said = self.text("diff", self.folder / "inductor.csv", self.folder / "b.csv")
+        self.assertIn("UNCLEAR", said)
+        status, _, err = run("report", self.put("accuracy.csv", "dev,name,batch_size,accuracy,calls_captured\ncuda,resnet50,4,pass,200\n"))
+        self.assertEqual(status, 3)
+        self.assertIn("without times", err)
+
     def test_cut(self) -> None:
         path = self.put("a.json", json.dumps(pytest_json(test_a=[1.0, 2.0, 3.0]))[:-60])
         status, _, err = run("report", path)

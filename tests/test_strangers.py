@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of other tools that holdup does not read: each is named, with the way out, and none is taken for another."""
 import json
+import marshal
+import sqlite3
+import struct
 import tempfile
 import unittest
 from pathlib import Path
@@ -42,6 +45,59 @@ MADE = {
     "torchbench.json": (b'{"name": "x", "environ": {"pytorch_git_version": "abc"}, "metrics": {}}', "TorchBench"),
     "asv.json": (b'{"commit_hash": "abc", "result_columns": ["result"], "results": {}}', "asv"),
     "flops.txt": (b"\n---- DeepSpeed Flops Profiler ----\n", "DeepSpeed's flops profiler"),
+    # other profilers, and tools that watch a machine
+    "perf.folded": (b"python;_start;main 12\npython;_start;main;[unknown] 3\nswapper 5\n", "collapsed stacks"),
+    "pyspy.raw": (b"<module> (a.py:9);train (a.py:3) 66\n<module> (a.py:9);load (a.py:5) 15\n 1\n", "collapsed stacks"),
+    "speedscope.json": (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"sampled","samples":[[0]],"weights":[1]}],"shared":{"frames":[]}}', "speedscope"),
+    "scalene.json": (b'{\n    "alloc_samples": 0,\n    "args": [\n        "prog.py"\n    ],\n    "elapsed_time_sec": 3.2' + b" " * 70000 + b"}", "Scalene"),
+    "pyinstrument.json": (b'{"start_time": 1795920616.04,"duration": 3.68,"sample_count": 1096,"root_frame": {}}', "pyinstrument"),
+    "a.prof": (marshal.dumps({("a.py", 1, "main"): (1, 1, 0.1, 3.0, {})}), "cProfile"),
+    "b.prof": (b"\xfb)\x03\xfa8/root/threading.py\xe9\x03", "cProfile"),
+    "cprofile.txt": (b"         4000473 function calls (4000472 primitive calls) in 3.898 seconds\n\n   Ordered by: cumulative time\n", "cProfile"),
+    "memray.bin": (b"\x04\x22\x4d\x18\x40\x40\xc0\x3f\x05\0\0\xfa\x04memray\0\x0c\0\0\0", "recording of memray"),
+    "plain.bin": (b"memray\0\x0c\0\0\0\xf0", "recording of memray"),
+    "t.json.lz4": (b"\x04\x22\x4d\x18\x64\x40\xa7\x10\0\0\x80{}", "lz4 -dk"),
+    "austin.txt": (b"# austin: 3.6.0\n# interval: 100\n# mode: wall\n\nP1;T0:1;/a.py:main:3 9900\n", "austin"),
+    "austin.mojo": (b"MOJ\x03\x01mode\0wall\0", "austin"),
+    "nvprof.csv": (b'==12== NVPROF is profiling process 12, command: ./a\n==12== Profiling result:\n"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n', "output of nvprof"),
+    "nvprof-log.csv": (b'"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,us,\n"GPU activities",53.2,12.1,100,121.0,100.0,140.0,"k"\n', "CSV of nvprof"),
+    "vtune.csv": (b"Function,CPU Time,CPU Time:Effective Time,CPU Time:Spin Time,Module\nmatmul,12.3,12.3,0,libmkl.so\n", "Intel VTune"),
+    "pprof.pb": (b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04\x32\x00\x32\x07samples\x32\x05count", "profile of pprof"),
+    "gperftools.prof": (struct.pack("<8Q", 0, 3, 0, 10000, 0, 1, 1, 4096), "gperftools"),
+    "x.cpuprofile": (b'{"nodes":[{"id":1,"callFrame":{"functionName":"(root)","url":"","lineNumber":-1},"hitCount":0}],"startTime":1,"endTime":2,"samples":[1],"timeDeltas":[0]}', "V8"),
+    "firefox.json": (b'{"meta":{"interval":1,"startTime":0,"product":"Firefox","stackwalk":1,"version":24},"libs":[],"threads":[]}', "Firefox"),
+    "flame.svg": (b'<?xml version="1.0" standalone="no"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x"><svg version="1.1">', "picture (SVG)"),
+    "gprof.txt": (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "gprof"),
+    "key_averages.txt": (b"-------  ------------\n   Name    Self CPU %      Self CPU\n-------  ------------\n  aten::addmm  50.00%  1.000ms\nSelf CPU time total: 2.000ms\n", "export_chrome_trace"),
+    "perf_stat.txt": (b"\n Performance counter stats for 'python a.py':\n\n          1,234.56 msec task-clock\n", "perf record"),
+    "perf_report.txt": (b"# Samples: 1K of event 'cpu-clock'\n#\n# Overhead  Command  Shared Object         Symbol\n    23.0%  python3  [kernel.kallsyms]     [k] do_syscall_64\n", "perf report"),
+    "strace.txt": (b'12:00:01.123456 execve("/usr/bin/python3", ["python3"], 0x7ffe /* 20 vars */) = 0 <0.000312>\n', "strace"),
+    "strace_f.txt": (b"[pid  1234] 1795903772.660011 futex(0x7f, FUTEX_WAIT, 2, NULL) = 0 <0.5>\n", "strace"),
+    "strace_c.txt": (b"% time     seconds  usecs/call     calls    errors syscall\n 45.21    0.001234           5       234           read\n", "strace -c"),
+    "vmstat.txt": (b"procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free\n", "vmstat"),
+    "iostat.txt": (b"Linux 6.1.0 (n1) \t11/28/2026 \t_x86_64_\t(64 CPU)\n\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n", "iostat"),
+    "sar.txt": (b"Linux 6.1.0 (n1)\n\n12:00:01 AM     CPU     %user     %nice   %system\n12:00:02 AM     all     12.00      0.00      1.00\n", "sar or mpstat"),
+    "amd-smi.txt": (b"GPU  XCP  POWER   GPU_T   MEM_T   GFX_CLK   GFX%   MEM%  ENC%\n  0    0  553 W  60 C  50 C  1700 MHz  98 %  40 %  N/A\n", "amd-smi metric --json"),
+    "gpu_trace.csv": (b"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,Strm,Name\n1000,2000,5,1,1,1,7,kernelA\n", "nsys export"),
+    "lightning.txt": (b"FIT Profiler Report\n\n----\n|  Action  |  Mean duration (s)   |\n", "Lightning"),
+    "topo.xml": (b'<system version="1">\n  <cpu numaid="0">\n', "topology that NCCL wrote"),
+    "memory.txt": (b"|=====|\n|     PyTorch CUDA memory summary, device ID 0     |\n|-----|\n", "_dump_snapshot"),
+    "apps.csv": (b"timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n2026/11/28 12:00:00.000, GPU-1, 1234, python, 4000 MiB\n", "pmon"),
+    "gpus.txt": (b"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-4000-8000-00000000abcd)\n\t Link 0: 26.562 GB/s\n", "dmon"),
+    "tegrastats.txt": (b"11-28-2026 12:00:00 RAM 4722/7765MB (lfb 1x512kB) CPU [10%@1420] GR3D_FREQ 98% GPU@45C\n", "tegrastats"),
+    "xpu-smi.csv": (b"Timestamp, DeviceId, GPU Utilization (%), GPU Power (W)\n12:00:00.000,    0, 98.00, 300.00\n", "xpu-smi"),
+    "node.prom": (b"# HELP node_load1 1m load average.\n# TYPE node_load1 gauge\nnode_load1 0.5\n", "nothing of GPUs"),
+    "answer.json": (b'{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_load1"},"values":[[1795000000,"1"]]}]}}', "answer of Prometheus"),
+    "nvtop.json": (b'[{"device_name":"NVIDIA H100","gpu_clock":"1980MHz","gpu_util":"98%"}]', "nvtop"),
+    "intel.json": (b'[{"period":{"duration":1000.0,"unit":"ms"},"engines":{"Render/3D/0":{"busy":50.0,"unit":"%"}}}]', "intel_gpu_top"),
+    "trainer_state.json": (b'{"epoch":1.0,"global_step":100,"log_history":[{"epoch":0.1,"loss":2.0,"step":10}]}', "Hugging Face"),
+    "top.txt": (b"top - 12:00:01 up 10 days,  3:04,  1 user,  load average: 1.00, 2.00, 3.00\nTasks: 300 total\n", "output of top"),
+    "scalars.csv": (b"Wall time,Step,Value\n1795903772.1,0,2.1\n1795903773.1,1,2.0\n", "TensorBoard exported"),
+    "osu.txt": (b"# OSU MPI-CUDA Latency Test v7.2\n# Size          Latency (us)\n1                       1.93\n", "OSU"),
+    "vllm.json": (b'{"date":"20261128","backend":"vllm","duration":100.0,"completed":1000,"mean_ttft_ms":50.0}', "serving benchmark"),
+    "trtexec.txt": (b"[11/28/2026-12:00:00] [I] === Performance summary ===\n[11/28/2026-12:00:00] [I] Throughput: 100.0 qps\n", "trtexec"),
+    "layers.json": (b'[{"name":"conv1","timeMs":10.0,"averageMs":1.0,"percentage":50.0}]', "trtexec"),
+    "gpustat.json": (b'{"hostname":"n1","query_time":"2026-11-28T12:00:00","gpus":[{"index":0,"utilization.gpu":98}]}', "gpustat"),
     "notes.txt": ("step 1: löss 3.2\n".encode(), "this is text, not a format that holdup reads"),
     "x.bin": (b"\x01\x02\x03\x04", "begins with byte 0x01"),
 }
@@ -62,6 +118,79 @@ class Strangers(unittest.TestCase):
                     path = Path(folder) / name
                     path.write_bytes(content)
                     self.refused(path, words)
+
+    def test_nvprof_database(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.sqlite")
+            with sqlite3.connect(path) as db:
+                db.execute("CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT)")
+                db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (_id_ INTEGER PRIMARY KEY, cbid INT, start INT, end INT, processId INT, threadId INT, correlationId INT, returnValue INT)")
+            db.close()
+            self.refused(path, "recording of nvprof")
+
+    def test_a_directory_names_them(self) -> None:
+        """`info DIR` counts no database as an export of Nsight Systems that is none."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, (content, _) in MADE.items():
+                Path(folder, name).write_bytes(content)
+            for name, tables in (("optuna.db", ("studies", "trials")), ("a.rpd", ("rocpd_op", "rocpd_api")), ("old.nvvp", ("StringTable", "CUPTI_ACTIVITY_KIND_RUNTIME"))):
+                with sqlite3.connect(Path(folder, name)) as db:
+                    for table in tables:
+                        db.execute(f"CREATE TABLE {table} (id INTEGER)")
+                db.close()
+            told = json.loads(run("info", folder, "--json", "-q")[1])[0]
+            self.assertEqual([k for k in told["kinds"] if "Nsight Systems (" in json.dumps(k) or "erfetto" in json.dumps(k)], [])
+            why = {Path(one["file"]).name: one["why"] for one in told["not_read"]}
+            self.assertGreater(len(why), len(MADE) - 8)
+            self.assertIn("rocmProfileData", why["a.rpd"])
+            self.assertIn("recording of nvprof", why["old.nvvp"])
+            self.assertIn("SQLite database", why["optuna.db"])
+            for name, (_, words) in MADE.items():
+                if name in why and "begins with byte" not in words and "not a format" not in words:
+                    self.assertIn(words, why[name], name)
+
+    def test_diff_of_them(self) -> None:
+        """No two of them are compared, and nothing is made of one and a trace."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace = Path(folder, "rank0.json")
+            trace.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}))
+            for name, (content, _) in MADE.items():
+                path = Path(folder, "x-" + name)
+                path.write_bytes(content)
+                for pair in ((path, path), (trace, path)):
+                    with self.subTest(name):
+                        status, out, err = run("diff", *pair, "-q")
+                        self.assertIn(status, (2, 3), err)
+                        self.assertEqual(out, b"")
+                path.unlink()
+
+    def test_what_is_nearly_one(self) -> None:
+        """Lines of logs and of traces that look like a stranger's, and are none."""
+        log = "".join(f"a;b step {i} 12\n" for i in range(3)) + "no number here\n" * 8
+        for name, text in (("log.txt", log), ("numbers.txt", "1 2\n3 4\n"), ("list.txt", "a 1\nb 2\nc;d 3\n")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, name)
+                path.write_text(text)
+                self.assertNotIn("collapsed", run("report", path, "-q")[2])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "trace.json")
+            path.write_text(json.dumps({"about": "https://www.speedscope.app/file-format-schema.json", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}))
+            self.assertEqual(run("report", path, "-q")[0], 0)
+
+    def test_a_log_of_the_kernel(self) -> None:
+        """"[ 1234.567890] NVRM: Xid …" is no list of JSON, and says why a job ended."""
+        xid = "[ 1234.567890] NVRM: Xid (PCI:0000:04:00): 79, pid=1234, name=python, GPU has fallen off the bus.\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "dmesg.txt")
+            for text in ("[    0.000000] Linux version 6.1.0\n" + xid, xid):
+                path.write_text(text)
+                status, out, err = run("report", path, "-q")
+                self.assertEqual(status, 0, err)
+                self.assertIn("The driver reported XID 79 of GPU 0000:04:00", " ".join(out.decode().split()))
+            path.write_text("[    0.000000] Linux version 6.1.0\n[    0.1] x86/fpu: Supporting\n")
+            status, _, err = run("report", path, "-q")
+            self.assertEqual(status, 3)
+            self.assertNotIn("trace event", err)
 
     def test_beside_a_trace(self) -> None:
         """Named as unread, and the trace is explained."""

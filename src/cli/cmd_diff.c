@@ -114,12 +114,15 @@ const hu_command hu_command_diff = {
              "consists of, the operators and kernels that changed most, and which findings\n"
              "are gone or new; of memory, what both recorded.  What was recorded in different\n"
              "ways is not compared, and the answer says why.  Two memory snapshots and two logs\n"
-             "(of training runs or of nccl-tests) are compared by what both have.  Of two files\n"
-             "of pytest-benchmark, asv or TorchBench: which benchmarks got slower beyond their\n"
-             "own spread (docs/formats/results.md).",
+             "(of training runs or of nccl-tests) are compared by what both have, two files of\n"
+             "what a monitor sampled (nvidia-smi, dcgm-exporter, ...) by the means of each GPU.\n"
+             "Of two files of one benchmark (pytest-benchmark, Google Benchmark, hyperfine, asv,\n"
+             "TorchBench, TorchDynamo): what got slower beyond its own spread\n"
+             "(docs/formats/results.md).",
     .examples = "  holdup diff before.json.gz after.json.gz\n"
                 "  holdup diff before/ after/ --json\n"
-                "  holdup diff monday.log tuesday.log",
+                "  holdup diff monday.log tuesday.log\n"
+                "  holdup diff smi-before.csv smi-after.csv",
     .wants = "runs",
     .example = "holdup diff before/ after/",
     .least = 2,

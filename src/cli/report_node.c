@@ -9,7 +9,7 @@
 #include "gpu/xid.h"
 #include "render/node.h"
 
-static const char *xid_words(int64_t code)
+const char *hu_report_xid_words(int64_t code)
 {
     const hu_xid *xid = code > 0 ? hu_xid_find((unsigned long)code) : NULL;
 
@@ -20,7 +20,7 @@ static int write_answer(const hu_shared *shared, const hu_node_log *log, hu_aren
 {
     hu_node_answer       answer;
     const hu_node_report r = {.answer = &answer,
-                              .xid_words = xid_words,
+                              .xid_words = hu_report_xid_words,
                               .scratch = arena,
                               .top = (size_t)shared->top,
                               .width = hu_terminal_width(STDOUT_FILENO, shared->output)};

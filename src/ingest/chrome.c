@@ -39,6 +39,14 @@ static bool is_date(const char *p, const char *end)
     return end - p > 10 && isdigit((unsigned char)p[0]) && p[4] == p[7] && (p[4] == '-' || p[4] == '/');
 }
 
+/* "12345.678901] text" of the kernel's log: a list of one number would end there. */
+static bool is_kernel_time(const char *p, const char *end)
+{
+    while (p < end && (isdigit((unsigned char)*p) || *p == '.'))
+        p++;
+    return end - p > 2 && p[0] == ']' && p[1] == ' ' && isalpha((unsigned char)p[2]);
+}
+
 static bool probe(hu_str head)
 {
     const char *p = head.p, *end = head.p + head.n;
@@ -51,7 +59,8 @@ static bool probe(hu_str head)
         return p < end && *p == '{';
     for (p++; p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'); p++)
         continue;
-    return p == end || (!isalpha((unsigned char)*p) && !is_date(p, end)); /* "[rank0]: …" and "[2025-05-01 …" are logs */
+    /* "[rank0]: …" and "[2025-05-01 …" are logs */
+    return p == end || (!isalpha((unsigned char)*p) && !is_date(p, end) && !is_kernel_time(p, end));
 }
 
 static int64_t offset_of(const document *d, const char *p)

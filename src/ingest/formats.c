@@ -8,6 +8,7 @@ extern const hu_format hu_format_nccl_ras;
 extern const hu_format hu_format_nsight;
 extern const hu_format hu_format_nsys_stats;
 extern const hu_format hu_format_perf_data;
+extern const hu_format hu_format_perf_json;
 extern const hu_format hu_format_perf_script;
 extern const hu_format hu_format_perfetto;
 extern const hu_format hu_format_rocpd;
@@ -26,6 +27,7 @@ const hu_format *const hu_formats[] = {
     &hu_format_nccl_ras,        /* its headings, or an object with its version of NCCL */
     &hu_format_rocprof_csv,     /* a first line of headings of its tables, with times */
     &hu_format_perf_script,     /* lines of a command, its thread, a time and an event */
+    &hu_format_perf_json,       /* an object whose first member is its version */
     &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
     &hu_format_xplane,          /* a message whose first field is a plane with one of a few names */

@@ -8,9 +8,11 @@
 #include "ingest/node_text.h"
 
 #include "base/utf8.h"
+#include "ingest/amd_text.h"
 #include "ingest/node_csv.h"
 #include "ingest/node_prom.h"
 #include "ingest/node_time.h"
+#include "ingest/rocm_text.h"
 #include "ingest/smi_dmon.h"
 #include "ingest/smi_pmon.h"
 #include "ingest/smi_query.h"
@@ -18,7 +20,7 @@
 
 enum { PROBED = 16384, CAPTURE_PROBED = 65536 };
 
-typedef enum { NOTHING, CSV, DMON, PMON, QUERY, TOPOLOGY, SCRAPE } mode;
+typedef enum { NOTHING, CSV, DMON, PMON, QUERY, TOPOLOGY, SCRAPE, ROCM, AMD } mode;
 
 typedef struct {
     hu_node_sink   *sink;
@@ -30,6 +32,8 @@ typedef struct {
     hu_smi_topology topology;
     hu_series       series;
     hu_node_prom    prom;
+    hu_rocm_text    rocm;
+    hu_amd_text     amd;
 } reader;
 
 /* The kind of output that begins with this line. */
@@ -37,6 +41,10 @@ static mode heading(reader *r, hu_str line)
 {
     if (hu_smi_query_heading(line))
         return QUERY;
+    if (hu_rocm_text_heading(line))
+        return ROCM;
+    if ((r->mode == NOTHING || r->mode == AMD) && hu_amd_text_heading(line))
+        return AMD;
     if (hu_smi_dmon_heading(&r->dmon, line))
         return DMON;
     if (hu_smi_pmon_heading(&r->pmon, line))
@@ -52,7 +60,8 @@ static mode heading(reader *r, hu_str line)
 static bool is_preface(hu_str line)
 {
     line = hu_str_trim(line);
-    return line.n == 0 || line.p[0] == '#' || line.p[0] == '$' || line.p[0] == '+' || hu_node_time(line) != 0;
+    return line.n == 0 || line.p[0] == '#' || line.p[0] == '$' || line.p[0] == '+' || hu_node_time(line) != 0 ||
+           hu_str_starts(line, HU_STR("WARNING: AMD GPU"));
 }
 
 /* A capture of many commands, each named above its output. */
@@ -68,17 +77,26 @@ static hu_str without_mark(hu_str line)
     return hu_str_starts(line, HU_STR("\xef\xbb\xbf")) ? (hu_str){line.p + 3, line.n - 3} : line;
 }
 
+/* A heading that other texts have, too, is one by the line behind. */
+static bool is_heading(mode m, hu_str behind)
+{
+    const char *newline = behind.n ? memchr(behind.p, '\n', behind.n) : NULL;
+
+    return m != AMD || hu_amd_text_follows((hu_str){behind.p, newline ? (size_t)(newline - behind.p) : behind.n});
+}
+
 static bool begins(reader *r, hu_str head)
 {
     size_t at = 0;
+    mode   m;
 
     while (at < head.n && at < PROBED) {
         const char  *newline = memchr(head.p + at, '\n', head.n - at);
         const hu_str raw = {head.p + at, (newline ? (size_t)(newline - head.p) : head.n) - at},
                      line = at ? raw : without_mark(raw);
 
-        if (heading(r, line) != NOTHING)
-            return newline != NULL;
+        if ((m = heading(r, line)) != NOTHING)
+            return newline && is_heading(m, (hu_str){newline + 1, (size_t)(head.p + head.n - newline) - 1});
         if (!is_preface(line))
             return false;
         at += raw.n + 1;
@@ -149,8 +167,16 @@ static void begin(reader *r, mode next)
 {
     if (r->mode == QUERY)
         hu_smi_query_end(&r->query, r->sink);
+    else if (r->mode == ROCM)
+        hu_rocm_text_end(&r->rocm, r->sink);
+    else if (r->mode == AMD && next != AMD)
+        hu_amd_text_end(&r->amd, r->sink);
     if (next == QUERY)
         hu_smi_query_begin(&r->query);
+    else if (next == ROCM)
+        hu_rocm_text_begin(&r->rocm);
+    else if (next == AMD && r->mode != AMD)
+        r->amd = (hu_amd_text){.is_open = false};
     r->mode = next;
 }
 
@@ -210,6 +236,8 @@ static bool read_line(reader *r, hu_str line)
     if (next != NOTHING) {
         if (next != SCRAPE || r->mode != SCRAPE)
             begin(r, next);
+        if (next == AMD)
+            hu_amd_text_line(&r->amd, r->sink, line);
         return next != SCRAPE || hu_node_prom_line(&r->prom, line);
     }
     if (take_lost(r, line))
@@ -235,6 +263,12 @@ static bool read_line(reader *r, hu_str line)
         return true;
     case SCRAPE:
         return hu_node_prom_line(&r->prom, line);
+    case ROCM:
+        hu_rocm_text_line(&r->rocm, r->sink, line);
+        return true;
+    case AMD:
+        hu_amd_text_line(&r->amd, r->sink, line);
+        return true;
     case NOTHING:
         break;
     }

@@ -7,6 +7,7 @@
 
 #include "ingest/format.h"
 #include "ingest/parts.h"
+#include "ingest/strangers.h"
 
 static const hu_str magic = {"SQLite format 3", 16}; /* with its NUL */
 
@@ -63,12 +64,11 @@ static int check_schema(nsight_reader *r, hu_error *err)
         *err = r->error;
         return err->code;
     }
-    if (nsight_has(r, "rocpd_op"))
-        return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
-                       "a database of rocmProfileData (.rpd), which holdup does not read; its rpd2tracing.py makes a Chrome "
-                       "trace of it");
-    return hu_fail(err, HU_EFORMAT, r->file, HU_NO_OFFSET,
-                   "an SQLite database, but no export of Nsight Systems (it has no table StringIds)");
+    return hu_fail(
+        err, HU_EFORMAT, r->file, HU_NO_OFFSET, "this is %s",
+        hu_stranger_database_words(nsight_has(r, "StringTable") && (nsight_has(r, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+                                                                    nsight_has(r, "CUPTI_ACTIVITY_KIND_DRIVER")),
+                                   nsight_has(r, "rocpd_op")));
 }
 
 /* What was read before a page that is broken is worth having; a file that gives nothing is an error. */

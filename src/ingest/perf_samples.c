@@ -24,6 +24,25 @@ uint32_t perf_samples_place(perf_samples *s, hu_str module, uint64_t offset)
     return hu_builder_intern(s->b, (hu_str){name, (size_t)n});
 }
 
+static bool is_unknown(hu_str name)
+{
+    return name.n == 0 || hu_str_equal(name, HU_STR("unknown")) || hu_str_equal(name, HU_STR("[unknown]"));
+}
+
+void perf_samples_frame(perf_samples *s, perf_sample *at, uint64_t place, bool is_kernel, hu_str module, hu_str function)
+{
+    if (is_kernel && !at->is_inside) {
+        at->is_kernel = true;
+        return;
+    }
+    at->is_inside = true;
+    if (at->n == PERF_MOST_FRAMES)
+        return;
+    module = is_unknown(module) ? HU_STR("[unknown]") : module;
+    at->module[at->n] = hu_builder_intern(s->b, module);
+    at->function[at->n++] = is_unknown(function) ? perf_samples_place(s, module, place) : hu_builder_intern(s->b, function);
+}
+
 /* False: no memory. */
 static bool live(perf_samples *s, uint32_t track, const perf_sample *sample)
 {

@@ -13,6 +13,7 @@ enum { PERF_MOST_FRAMES = 1024 };
 typedef struct {
     int64_t  pid, tid, time_ns;
     bool     is_kernel; /* it was in the kernel, which the innermost frame called */
+    bool     is_inside; /* a frame of the program was added; kernel frames behind it are its own business */
     size_t   n;
     uint32_t function[PERF_MOST_FRAMES], module[PERF_MOST_FRAMES]; /* string ids */
 } perf_sample;
@@ -38,6 +39,12 @@ bool perf_samples_init(perf_samples *s, hu_builder *b, hu_arena *arena);
 
 /* Where an address is that has no name: "[libc.so.6]+0x1234". */
 uint32_t perf_samples_place(perf_samples *s, hu_str module, uint64_t offset);
+
+/*
+ * Adds the next frame, from the innermost on: those of the kernel before the first of the program are one.  A module or a
+ * function that is not known is "" or "[unknown]".
+ */
+void perf_samples_frame(perf_samples *s, perf_sample *at, uint64_t place, bool is_kernel, hu_str module, hu_str function);
 
 /* Adds a sample; one of the idle task is counted and left out. */
 void perf_samples_add(perf_samples *s, const perf_sample *sample);

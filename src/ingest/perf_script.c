@@ -159,13 +159,21 @@ static bool is_indented(hu_str line)
     return line.n && (line.p[0] == '\t' || line.p[0] == ' ');
 }
 
+/* --header prints about the recording between two of these; the command in it may have line breaks. */
+static bool is_border(hu_str line)
+{
+    return hu_str_equal(line, HU_STR("# ========"));
+}
+
 /* The first heading, behind lines of perf's own.  One without an event has a chain: many logs have a number and a colon. */
 static bool find_first(hu_str head, heading *out)
 {
     hu_str line, next;
+    bool   is_header = false;
 
-    for (int i = 0; i < LOOKED_AT && take_line(&head, &line); i++) {
-        if (line.n == 0 || line.p[0] == '#') /* --header has many */
+    for (int i = 0; i < LOOKED_AT && take_line(&head, &line); i += !is_header) {
+        is_header ^= is_border(line);
+        if (is_header || line.n == 0 || line.p[0] == '#')
             continue;
         if (line.n >= MOST_LINE || !read_heading(line, out))
             return false;
@@ -180,12 +188,15 @@ static int find_clock(hu_str head)
 {
     heading h;
     hu_str  line;
+    bool    is_header = false;
     int     best = -1, rank;
 
-    while (take_line(&head, &line))
-        if (line.n && line.n < MOST_LINE && line.p[0] != '#' && line.p[0] != '\t' && read_heading(line, &h) &&
+    while (take_line(&head, &line)) {
+        is_header ^= is_border(line);
+        if (!is_header && line.n && line.n < MOST_LINE && line.p[0] != '#' && line.p[0] != '\t' && read_heading(line, &h) &&
             !h.is_branch && !h.is_record && (rank = perf_samples_rank(h.event)) >= 0 && (best < 0 || rank < best))
             best = rank;
+    }
     return best;
 }
 
@@ -200,12 +211,12 @@ static bool probe(hu_str head)
 
 typedef struct {
     perf_samples s;
-    perf_sample  at;                           /* that is being read */
-    bool         is_open, saw_user, is_behind; /* is_behind: a heading, whose frames may follow */
-    int64_t      main_tid;                     /* where processes are not printed: the first thread; -1: none yet */
-    int64_t      period;                       /* of a clock; 0 unknown or none; -1: they differ */
-    int          clock;         /* that is counted, perf_samples_rank; others sample the same time once more; -1: none yet */
-    int64_t      unnamed, bare; /* samples of an event that is not printed; without a frame */
+    perf_sample  at;                    /* that is being read */
+    bool is_open, is_behind, is_header; /* is_behind: a heading, whose frames may follow; is_header: between its borders */
+    int64_t main_tid;                   /* where processes are not printed: the first thread; -1: none yet */
+    int64_t period;                     /* of a clock; 0 unknown or none; -1: they differ */
+    int     clock;         /* that is counted, perf_samples_rank; others sample the same time once more; -1: none yet */
+    int64_t unnamed, bare; /* samples of an event that is not printed; without a frame */
 } reader;
 
 static void close_sample(reader *r)
@@ -225,10 +236,9 @@ static bool is_kernel_address(hu_str address)
 /* "7f1c2b3d at::native::add_stub+0x1d (/usr/lib/libtorch_cpu.so)": the last " (" begins the module. */
 static void take_frame(reader *r, hu_str line)
 {
-    perf_sample *at = &r->at;
-    hu_str       text = hu_str_trim(line), address = next_token(&text), module = HU_STR("");
-    size_t       open;
-    uint64_t     place = 0;
+    hu_str   text = hu_str_trim(line), address = next_token(&text), module = HU_STR("");
+    size_t   open;
+    uint64_t place = 0;
 
     if (!read_address(address, &place))
         return;
@@ -240,23 +250,14 @@ static void take_frame(reader *r, hu_str line)
         text.n = open - 1;
     }
     text = hu_str_trim(text);
-    if (!r->saw_user && (is_kernel_address(address) || hu_str_starts(module, HU_STR("[kernel")))) {
-        at->is_kernel = true;
-        return;
-    }
-    r->saw_user = true;
-    if (at->n == PERF_MOST_FRAMES || address.n == 0)
-        return;
     for (size_t i = text.n; i-- > 1;) /* the distance from the function's first byte */
         if (text.p[i] == 'x' && text.p[i - 1] == '0' && i >= 2 && text.p[i - 2] == '+') {
             text.n = i - 2;
             break;
         }
-    if (module.n == 0 || hu_str_equal(module, HU_STR("unknown")) || hu_str_equal(module, HU_STR("[unknown]")))
-        module = HU_STR("[unknown]");
-    at->module[at->n] = hu_builder_intern(r->s.b, module);
-    at->function[at->n++] = text.n && !hu_str_equal(text, HU_STR("[unknown]")) ? hu_builder_intern(r->s.b, text)
-                                                                               : perf_samples_place(&r->s, module, place);
+    if (address.n)
+        perf_samples_frame(&r->s, &r->at, place, is_kernel_address(address) || hu_str_starts(module, HU_STR("[kernel")),
+                           module, text);
 }
 
 static bool is_counted(reader *r, hu_str event)
@@ -290,7 +291,7 @@ static void open_sample(reader *r, const heading *h)
     else if (r->period != h->period)
         r->period = -1;
     r->is_open = true;
-    r->saw_user = false;
+    r->at.is_inside = false;
     r->at.pid = h->pid >= 0 ? h->pid : r->main_tid;
     r->at.tid = h->tid;
     r->at.time_ns = h->time_ns;
@@ -309,12 +310,15 @@ static void read_line(reader *r, hu_str line)
     hu_quality *q = hu_builder_quality(r->s.b);
     heading     h;
 
+    r->is_header ^= is_border(line);
     if (line.n == 0) {
         close_sample(r);
         r->is_behind = false;
     } else if (line.p[0] == '#') {
         if (hu_str_starts(line, HU_STR("# hostname : ")))
             hu_builder_info(r->s.b)->host = hu_builder_keep(r->s.b, (hu_str){line.p + 13, line.n - 13});
+    } else if (r->is_header) {
+        return;
     } else if (line.p[0] != '\t' && read_heading(line, &h)) {
         close_sample(r);
         open_sample(r, &h);
@@ -346,6 +350,7 @@ static int read_lines(reader *r, hu_input *in, hu_error *err)
             return hu_fail(err, HU_ELIMIT, hu_input_name(in), HU_NO_OFFSET,
                            "has more than %lld samples; raise --limit events", (long long)hu_input_limits(in)->events);
     }
+    hu_builder_info(r->s.b)->bytes = (int64_t)(span.offset + span.n);
     if (rc == 0 && text.n)
         hu_builder_truncated(r->s.b, (int64_t)span.offset + (text.p - span.p), "the text ends in the middle of a line");
     else if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * results.h - results of pytest-benchmark, asv and TorchBench, and memory_profiler's samples (docs/formats/results.md). */
+ * results.h - results of benchmarks, and memory_profiler's samples (docs/formats/results.md). */
 #ifndef HU_INGEST_RESULTS_H
 #define HU_INGEST_RESULTS_H
 

@@ -75,6 +75,9 @@ static const struct {
     {{"\"machine_info\"", 14}, false, "timings of pytest-benchmark, and no trace; " BENCHMARK},
     {{"\"benchmark_json_version\"", 24}, false, "timings of a benchmark, and no trace; " BENCHMARK},
     {{"\"result_columns\"", 16}, false, "timings of asv (airspeed velocity), and no trace; " BENCHMARK},
+    {{"\"library_build_type\"", 20}, false, "timings of Google Benchmark, and no trace; " BENCHMARK},
+    {{"\"mhz_per_cpu\"", 13}, false, "timings of Google Benchmark, and no trace; " BENCHMARK},
+    {{"\"exit_codes\"", 12}, false, "timings of hyperfine, and no trace; " BENCHMARK},
     {{"\"pytorch_git_version\"", 21}, false, "a result of TorchBench, and no trace; " BENCHMARK},
 };
 
@@ -129,6 +132,8 @@ const char *hu_stranger_impostor_words(hu_str head)
                "which worker or stage slows the job down (docs/stragglers.md)";
     if (json_words(head))
         return json_words(head);
+    if (hu_stranger_tool_impostor_words(head))
+        return hu_stranger_tool_impostor_words(head);
     if (hu_node_log_probe(head))
         return "samples of GPUs as a monitor or nvidia-smi takes them, which go beside traces: "
                "`holdup report TRACE --with FILE`; alone, `holdup report FILE` tells what they say";
@@ -142,11 +147,12 @@ const char *hu_stranger_mark_words(hu_str head)
     if (hu_mprof_probe(head))
         return "what memory_profiler sampled, and no trace; `holdup report FILE` tells its peak, and `holdup run -- "
                "COMMAND` records what the process did meanwhile";
-
+    if (hu_results_probe(head))
+        return "performance that benchmarks of TorchDynamo measured, and no trace; " BENCHMARK;
     for (size_t i = 0; i < HU_COUNT(marks); i++)
         if (hu_str_has(part, marks[i].mark))
             return marks[i].words;
-    return NULL;
+    return hu_stranger_tool_words(head);
 }
 
 const char *hu_stranger_name_words(hu_str path)

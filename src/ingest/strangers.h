@@ -15,4 +15,11 @@ const char *hu_stranger_name_words(hu_str path);
 /* The same for what a format of holdup's would take for its own. */
 const char *hu_stranger_impostor_words(hu_str head);
 
+/* Both of other profilers and tools that watch a machine, which the functions above ask. */
+const char *hu_stranger_tool_words(hu_str head);
+const char *hu_stranger_tool_impostor_words(hu_str head);
+
+/* A database of SQLite that is no export of Nsight Systems: of nvprof, of rocmProfileData, or another. */
+const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd);
+
 #endif

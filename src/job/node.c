@@ -28,6 +28,21 @@ bool hu_node_reason_lowers(hu_gpu_reason reason)
     return reasons[reason].lowers;
 }
 
+bool hu_node_bits_lower(double bits)
+{
+    const uint64_t all = bits > 0 ? (uint64_t)bits : 0;
+
+    for (size_t r = 0; r < HU_COUNT(reasons); r++)
+        if ((all & reasons[r].bit) && reasons[r].lowers)
+            return true;
+    return false;
+}
+
+bool hu_node_is_busy(double pct)
+{
+    return pct >= BUSY_PCT;
+}
+
 int hu_node_files_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_node_log *out, hu_error *err)
 {
     *out = (hu_node_log){.arena = arena};
@@ -77,13 +92,10 @@ static void measure_reasons(hu_node_gpu_answer *g, const stretch *bits, const st
 
     for (size_t i = 0; i < bits->n; i++) {
         const uint64_t all = bits->at[i].value > 0 ? (uint64_t)bits->at[i].value : 0;
-        bool           is_lowered = false;
 
-        for (size_t r = 0; r < HU_COUNT(reasons); r++) {
+        for (size_t r = 0; r < HU_COUNT(reasons); r++)
             g->by_reason[r] += (all & reasons[r].bit) != 0;
-            is_lowered |= (all & reasons[r].bit) && reasons[r].lowers;
-        }
-        if (is_lowered) {
+        if (hu_node_bits_lower(bits->at[i].value)) {
             const double mhz = value_then(clock, &k, bits->at[i].ns);
 
             g->lowered++;
@@ -109,7 +121,7 @@ static void measure_gpu(hu_node_gpu_answer *g, const stretch of[HU_GPU_QUANTITY_
             g->last_ns = of[q].at[of[q].n - 1].ns;
     }
     for (size_t i = 0; i < busy->n; i++)
-        if (busy->at[i].value >= BUSY_PCT) {
+        if (hu_node_is_busy(busy->at[i].value)) {
             const double mhz = value_then(clock, &k, busy->at[i].ns);
 
             if (!isnan(mhz))

@@ -82,6 +82,12 @@ bool hu_node_is_at_limit(const hu_node_gpu_answer *g);
 /* Does this reason lower the clock of work? */
 bool hu_node_reason_lowers(hu_gpu_reason reason);
 
+/* Does one of a sample's reasons? */
+bool hu_node_bits_lower(double bits);
+
+/* Is a clock one of work at this utilization? */
+bool hu_node_is_busy(double pct);
+
 /* Is it known by time in which clocks were lowered, rather than by samples with reasons? */
 bool hu_node_is_timed(const hu_node_gpu_answer *g);
 

@@ -12,7 +12,7 @@
 /* CPU samples alone, and no rank: beside traces they would be a second one, of a program that never waits. */
 static bool has_samples_alone(const hu_glance *seen)
 {
-    return hu_glance_is_of(seen, "perf-data") || hu_glance_is_of(seen, "perf-script");
+    return hu_glance_is_of(seen, "perf-data") || hu_glance_is_of(seen, "perf-script") || hu_glance_is_of(seen, "perf-json");
 }
 
 typedef struct {

@@ -38,7 +38,7 @@ typedef struct {
 
 /* One file. */
 typedef struct {
-    hu_str file, tool; /* "pytest-benchmark", "asv", "TorchBench", "memory_profiler" */
+    hu_str file, tool; /* "pytest-benchmark", "hyperfine", "memory_profiler" … */
     hu_str about;      /* commit or time of the run; "" */
     HU_VEC(hu_result) rows;
     int64_t         n_failed; /* benchmarks without a result */

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stranger_tools.c - files of other profilers and of tools that watch a machine, by what they begin with or say inside.
+ *
+ * All that is named here is refused.  The words say what it is, what it lacks, and the command whose file is read.
+ */
+#include "ingest/strangers.h"
+
+#include "base/number.h"
+
+enum { MARKED = 4096, STACK_LINES = 10 };
+
+#define RECORD        "`holdup run -- COMMAND` records what threads and the GPU do, and what they wait for"
+#define PYTHON_RECORD RECORD ", and torch.profiler with with_stack=True Python's functions"
+#define SAMPLES       "samples of a whole machine, which say nothing of what a job waits for; " RECORD
+#define HARDWARE      "a measurement of the hardware alone, and no trace of a job; " RECORD
+#define NSYS          "record it with Nsight Systems: `nsys profile -o out COMMAND`, then pass out.nsys-rep"
+#define NVPROF        "which holdup does not read; " NSYS
+
+#define CPROFILE \
+    "a profile of cProfile: functions by time, and not when they ran; `python -m pstats FILE` shows it; " PYTHON_RECORD
+
+/* Begins with it. */
+static const struct {
+    hu_str      begins;
+    const char *words;
+} begins[] = {
+    {{"memray\0", 7},
+     "a recording of memray: who allocated host memory, and no trace; `memray flamegraph FILE` shows it; " RECORD},
+    {{"MOJ", 3},
+     "a recording of austin in its binary form: samples of where Python was, not of what it waited for; " PYTHON_RECORD},
+    {{"# austin: ", 10}, "a recording of austin: samples of where Python was, not of what it waited for; " PYTHON_RECORD},
+    {{"# mode: ", 8}, "a recording of austin: samples of where Python was, not of what it waited for; " PYTHON_RECORD},
+    {{"\"Type\",\"Time(%)\",\"Time\",\"Calls\"", 31}, "CSV of nvprof, " NVPROF},
+    {{"\"Start\",\"Duration\",\"Grid X\"", 27}, "CSV of nvprof, " NVPROF},
+    {{"procs -----------memory", 23}, "the output of vmstat, " SAMPLES},
+    {{"top - ", 6}, "the output of top, " SAMPLES},
+    {{"# darshan log version", 21}, "a text of Darshan: sums of a job's reads and writes, and no trace; " RECORD},
+    {{"# OSU MPI", 9}, "a result of the OSU micro-benchmarks, " HARDWARE},
+    {{"nvbandwidth Version", 19}, "a result of nvbandwidth, " HARDWARE},
+    {{"dev,name,batch_size,accuracy", 28},
+     "a table of which models PyTorch's benchmarks computed right, without times; of `--performance` the times are read"},
+    {{"Start (ns),Duration (ns),CorrId", 31},
+     "a table of `nsys stats` (cuda_gpu_trace); pass the export it was made of, which has calls and ranges, too: `nsys "
+     "export --type sqlite FILE.nsys-rep`"},
+    {{"FIT Profiler Report", 19}, "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD},
+    {{"<system version=", 16}, "a topology that NCCL wrote, and no trace of a job; " RECORD},
+    {{"Flat profile:", 13}, "a profile of gprof: functions by time, and not when they ran; " RECORD},
+    {{"Wall time,Step,Value\n", 21},
+     "a curve that TensorBoard exported, and no trace; pass the *.pt.trace.json that torch.profiler writes"},
+};
+
+/* Says it near its beginning. */
+static const struct {
+    hu_str      mark;
+    const char *words;
+} marks[] = {
+    {{"== NVPROF is profiling", 22}, "the output of nvprof, " NVPROF},
+    {{"CPU Time:Effective Time", 23}, "a table of Intel VTune: functions by time, and not when they ran; " RECORD},
+    {{" function calls", 15}, "a table of cProfile: functions by time, and not when they ran; " PYTHON_RECORD},
+    {{"Performance counter stats for", 29},
+     "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that "
+     "holdup reads"},
+    {{"# Overhead  Command", 19},
+     "a table of `perf report`; pass the perf.data that it was made of, or the text of `perf script`"},
+    {{"Self CPU %", 10},
+     "a table that torch.profiler printed (key_averages().table()); pass the trace: "
+     "prof.export_chrome_trace(\"trace.json\")"},
+    {{"% time     seconds  usecs/call", 30}, "a table of strace -c: sums of system calls; " RECORD},
+    {{"execve(\"", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
+    {{"futex(0x", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
+    {{"GFX_CLK", 7},
+     "a table of amd-smi monitor; samples that holdup reads: `amd-smi metric --json`, or `--csv`, with -w 1"},
+    {{"GFX_UTIL", 8},
+     "a table of amd-smi monitor; samples that holdup reads: `amd-smi metric --json`, or `--csv`, with -w 1"},
+    {{"avg-cpu:  %user", 15}, "the output of iostat, " SAMPLES},
+    {{"     CPU     %user", 18}, "the output of sar or mpstat, " SAMPLES},
+    {{"PyTorch CUDA memory summary", 27},
+     "a summary of PyTorch's memory; who holds it, a snapshot says: torch.cuda.memory._record_memory_history(), "
+     "_dump_snapshot(\"snap.pickle\")"},
+    {{"used_gpu_memory", 15},
+     "a list of processes on GPUs (nvidia-smi --query-compute-apps); samples that holdup reads: `nvidia-smi pmon -s um`"},
+    {{"(UUID: GPU-", 11},
+     "the output of nvidia-smi that names GPUs or links, without samples; `nvidia-smi dmon -s pucvmet` takes them"},
+    {{"GR3D_FREQ", 9}, "the output of tegrastats, " SAMPLES},
+    {{"GPU Utilization (%), GPU Power (W)", 34},
+     "samples of xpu-smi; of Intel's GPUs, too, `holdup monitor --jsonl FILE` takes samples that holdup reads"},
+    {{"# TYPE node_", 12}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
+    {{"Histogram of allocation size", 28}, "a summary of memray, and no trace; " RECORD},
+    {{"Serving Benchmark Result", 24},
+     "the result of a serving benchmark, without a timeline; " RECORD ", and torch.profiler what the server does"},
+    {{"[I] === Performance summary", 27}, "the output of trtexec, without a timeline; " NSYS},
+    {{"Generated:\n    ", 15}, "what Nsight Systems printed; pass the report that it names"},
+};
+
+/* The first bytes of an object, or list, of JSON say these. */
+static const struct {
+    hu_str      mark, also; /* also: "" nothing */
+    const char *words;
+} json_marks[] = {
+    {{"speedscope.app/file-format-schema.json", 38},
+     {"", 0},
+     "a profile for speedscope (py-spy, pyinstrument, memray and others): functions by time, and not what a "
+     "thread waited for; " PYTHON_RECORD},
+    {{"\"alloc_samples\"", 15},
+     {"\"args\"", 6},
+     "a profile of Scalene: lines by time and memory, and not when they ran; " PYTHON_RECORD},
+    {{"\"sample_count\"", 14},
+     {"\"start_time\"", 12},
+     "a profile of pyinstrument: functions by time, and not what a thread waited for; " PYTHON_RECORD},
+    {{"\"callFrame\"", 11},
+     {"\"hitCount\"", 10},
+     "a CPU profile of V8 (Node, Chrome): functions of JavaScript by samples; " RECORD},
+    {{"\"stackwalk\"", 11},
+     {"\"product\"", 9},
+     "a profile for Firefox's profiler (samply and others write it, too): functions by samples; " RECORD},
+    {{"\"mean_ttft_ms\"", 14},
+     {"", 0},
+     "the result of a serving benchmark, without a timeline; " RECORD ", and torch.profiler what the server does"},
+    {{"\"query_time\"", 12},
+     {"\"utilization.gpu\"", 17},
+     "one look of gpustat; samples that holdup reads: `nvidia-smi "
+     "--query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw --format=csv -l 1`"},
+    {{"\"resultType\"", 12},
+     {"\"status\"", 8},
+     "an answer of Prometheus, but not to query_range or query of series of GPUs (holdup_gpu_*, DCGM_FI_*); "
+     "docs/formats/node-log.md has the query"},
+    {{"\"gpu_util\"", 10},
+     {"\"device_name\"", 13},
+     "one look of nvtop; `holdup monitor --jsonl FILE` takes samples that holdup reads"},
+    {{"\"engines\"", 9},
+     {"\"busy\"", 6},
+     "samples of intel_gpu_top; `holdup monitor --jsonl FILE` takes samples that holdup reads"},
+    {{"\"log_history\"", 13},
+     {"", 0},
+     "the state of a Hugging Face trainer: losses by step, and no times of steps; " RECORD},
+    {{"\"averageMs\"", 11}, {"\"percentage\"", 12}, "a table of layers of trtexec, without a timeline; " NSYS},
+};
+
+static hu_str part_of(hu_str head, size_t most)
+{
+    return (hu_str){head.p, head.n < most ? head.n : most};
+}
+
+/* A dictionary of tuples (file, line, function), as marshal writes it; the highest bit says that others refer to it. */
+static bool is_marshal(hu_str head)
+{
+    return head.n > 8 && (head.p[0] & 0x7f) == '{' && (head.p[1] & 0x7f) == ')' && head.p[2] == 3 &&
+           memchr("zZaAust", head.p[3] & 0x7f, 7);
+}
+
+/* LZ4's frame, whose first block names its writer. */
+static bool is_memray(hu_str head)
+{
+    return hu_str_starts(head, HU_STR("\x04\x22\x4d\x18")) && hu_str_has(part_of(head, 64), HU_STR("memray"));
+}
+
+/* A header of words of 8 bytes: 0, 3, 0, the period in us, 0. */
+static bool is_gperftools(hu_str head)
+{
+    static const char start[] = "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
+    return head.n >= 40 && memcmp(head.p, start, 24) == 0 && memcmp(head.p + 32, start, 8) == 0;
+}
+
+/* "main;train;step 12": a stack from the outermost function on, and how often it was seen. */
+static bool is_stack(hu_str line)
+{
+    const char *blank = line.n ? memrchr(line.p, ' ', line.n) : NULL;
+    int64_t     n;
+
+    return blank && (blank == line.p || (blank[-1] != ',' && blank[-1] != ';')) &&
+           hu_parse_i64((hu_str){blank + 1, (size_t)(line.p + line.n - blank) - 1}, &n) && n >= 0;
+}
+
+/* All of the first lines are, and most have a caller. */
+static bool is_folded(hu_str head)
+{
+    size_t n = 0, deep = 0;
+
+    while (n < STACK_LINES && head.n) {
+        const char  *newline = memchr(head.p, '\n', head.n);
+        const hu_str line = {head.p, newline ? (size_t)(newline - head.p) : head.n};
+
+        if (!newline && n)
+            break;
+        if (!is_stack(line))
+            return false;
+        deep += memchr(line.p, ';', line.n) != NULL;
+        n++;
+        head = newline ? (hu_str){newline + 1, head.n - line.n - 1} : HU_STR("");
+    }
+    return n && 2 * deep > n;
+}
+
+/* Protobuf of pprof: a type of sample, of two numbers, begins it. */
+static bool is_pprof(hu_str head)
+{
+    return head.n > 16 && head.p[0] == 0x0a && head.p[1] == 4 && head.p[2] == 8 && head.p[4] == 0x10;
+}
+
+const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd)
+{
+    return is_nvprof ? "a recording of nvprof (.nvvp), " NVPROF
+           : is_rpd  ? "a database of rocmProfileData (.rpd), which holdup does not read; its rpd2tracing.py makes a Chrome "
+                       "trace of it"
+                     : "an SQLite database, but no export of Nsight Systems (it has no table StringIds)";
+}
+
+/* A database whose tables are all named in its first page: a leaf that holds any. */
+static const char *database_words(hu_str head)
+{
+    static const hu_str magic = {"SQLite format 3", 16};
+    const hu_str        page = part_of(head, head.n > 18 ? (size_t)(uint8_t)head.p[16] << 8 | (uint8_t)head.p[17] : 0);
+
+    if (!hu_str_starts(head, magic) || page.n < 512 || page.p[100] != 0x0d || (page.p[103] == 0 && page.p[104] == 0) ||
+        hu_str_has(page, HU_STR("StringIds")) || hu_str_has(page, HU_STR("rocpd_info_process")) ||
+        hu_str_has(page, HU_STR("rocpd_kernel_dispatch")))
+        return NULL;
+    return hu_stranger_database_words(hu_str_has(page, HU_STR("StringTable")) && hu_str_has(page, HU_STR("CUPTI_ACTIVITY")),
+                                      hu_str_has(page, HU_STR("rocpd_op")));
+}
+
+const char *hu_stranger_tool_words(hu_str head)
+{
+    const hu_str part = part_of(head, MARKED);
+    hu_str       text = head;
+
+    while (text.n && (*text.p == '\n' || *text.p == '\r'))
+        text = (hu_str){text.p + 1, text.n - 1};
+    for (size_t i = 0; i < HU_COUNT(begins); i++)
+        if (hu_str_starts(text, begins[i].begins))
+            return begins[i].words;
+    if (is_marshal(head))
+        return CPROFILE;
+    if (is_memray(head))
+        return "a recording of memray: who allocated host memory, and no trace; `memray flamegraph FILE` "
+               "shows it; " RECORD;
+    if (hu_str_starts(head, HU_STR("\x04\x22\x4d\x18")))
+        return "compressed by LZ4; unpack it (lz4 -dk FILE)";
+    if (is_gperftools(head))
+        return "a CPU profile of gperftools: functions by samples, without times; " RECORD;
+    if (is_folded(head))
+        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others): counts without "
+               "times; of perf, pass "
+               "what they were made of: perf.data, or the text of `perf script`; " PYTHON_RECORD;
+    if (hu_str_starts(head, HU_STR("<?xml")) && hu_str_has(part, HU_STR("<svg")))
+        return "a picture (SVG), maybe a flame graph, without its numbers; pass what it was drawn from";
+    for (size_t i = 0; i < HU_COUNT(marks); i++)
+        if (hu_str_has(part, marks[i].mark))
+            return marks[i].words;
+    return NULL;
+}
+
+const char *hu_stranger_tool_impostor_words(hu_str head)
+{
+    const hu_str part = part_of(head, MARKED);
+
+    if (is_marshal(head))
+        return CPROFILE;
+    if (database_words(head))
+        return database_words(head);
+    if (is_pprof(head))
+        return "a profile of pprof: functions by samples, without times; " RECORD;
+    if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
+        return "the output of trtexec, without a timeline; " NSYS;
+    if (head.n == 0 || !memchr("{[", head.p[0], 2) || hu_str_has(head, HU_STR("\"traceEvents\"")) ||
+        hu_str_has(part, HU_STR("\"ph\"")))
+        return NULL;
+    for (size_t i = 0; i < HU_COUNT(json_marks); i++)
+        if (hu_str_has(part, json_marks[i].mark) && hu_str_has(part, json_marks[i].also))
+            return json_marks[i].words;
+    return NULL;
+}
