@@ -689,6 +689,20 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
     return rc;
 }
 
+int hu_step_log_read_path(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
+                          hu_step_log *out, hu_error *err)
+{
+    const hu_input_options options = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &options, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_step_log_read(in, how, arena, out, err);
+    hu_input_close(in);
+    return rc;
+}
+
 /* An object in each line, as programs write metrics. */
 static bool is_json_lines(hu_str head)
 {
