@@ -566,7 +566,8 @@ bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer 
                              : !measure_ranks(log->ranks.at, log->ranks.n, arena, out)) ||
         !measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
         !measure_prints(log, arena, out) || !hu_log_hang_measure(log, arena, &out->hang) ||
-        !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops) ||
+        !hu_log_calls_measure(&log->calls, arena, &out->calls) || !hu_log_ops_measure(&log->ops, arena, &out->ops) ||
+        !hu_log_flops_measure(&log->flops, arena, &out->flops) ||
         !hu_inspector_measure(&log->inspector, arena, &out->inspector))
         return false;
     doubt_ops(log, out);

@@ -5,6 +5,7 @@
 
 #include "analyze/bandwidth.h"
 #include "analyze/inspector.h"
+#include "analyze/log_calls.h"
 #include "analyze/log_hang.h"
 #include "analyze/log_tables.h"
 #include "base/stats.h"
@@ -68,6 +69,7 @@ typedef struct {
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
     hu_stats            bus;    /* bits per second that ranks printed of a test of their own; n is 0 without */
     hu_log_hang         hang;
+    hu_calls_answer     calls;
     hu_op_answer        ops;
     hu_flops_answer     flops;
     hu_inspector_answer inspector;

@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "ingest/autotuning.h"
+#include "ingest/call_lines.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/end_lines.h"
 #include "ingest/flops_profile.h"
@@ -511,7 +512,7 @@ static bool take_line(reader *r, hu_str line, char *room)
         return false;
     look_for_epoch(r, line, before);
     return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
-           hu_nccl_line(line, r->line, r->arena, &r->out->nccl);
+           hu_nccl_line(line, r->line, r->arena, &r->out->nccl) && hu_call_line(line, r->line, r->arena, &r->out->calls);
 }
 
 /* Is there what a log is read for, for certain? */

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "trace/log_bench.h"
+#include "trace/log_calls.h"
 #include "trace/log_inspector.h"
 #include "trace/log_tables.h"
 #include "trace/log_timeouts.h"
@@ -131,6 +132,7 @@ typedef struct {
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
     hu_log_timeouts  timeouts;
+    hu_log_calls     calls;
     hu_log_flops     flops;
     hu_log_tuning    tuning;
     hu_log_inspector inspector;

@@ -6,6 +6,7 @@
 
 #include "base/json_out.h"
 #include "render/log_bench.h"
+#include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
 #include "render/log_tables.h"
@@ -186,6 +187,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);
     hu_hang_json(r, &j);
+    hu_calls_json(r, &j);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
     hu_inspector_json(r, &j);

@@ -6,6 +6,7 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
 #include "render/log_tables.h"
@@ -204,6 +205,7 @@ static void write_nccl(const hu_log_report *r, hu_out *out)
     }
     for (size_t i = 0; i < nccl->settings.n && i < (r->top ? r->top : ROWS); i++)
         write_wrapped(r, out, "", nccl->settings.at[i].text.p);
+    hu_calls_text(r, out);
 }
 
 void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
