@@ -446,7 +446,7 @@ int64_t hu_line_epoch(hu_str line)
 }
 
 /* "53: " of srun -l, "[rank3]", "[default3]:", "[1,3]<stdout>" of mpirun.  Negative: none. */
-static int64_t find_rank(hu_str line)
+int64_t hu_line_rank(hu_str line)
 {
     size_t at = skip(line, 0, " "), n;
     double number;
@@ -565,7 +565,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
     if (isnan(seconds) && kind != HU_LINE_DEEPSPEED)
         return HU_LINE_NONE;
     step->epoch = find_epoch(line);
-    step->rank = find_rank(line);
+    step->rank = hu_line_rank(line);
     step->is_bare = is_bare && isfinite(seconds);
     step->ns = isnan(seconds) ? 0 : llround(seconds * (step->is_bare ? HU_LOG_BARE : 1e9));
     step->batch = number_or_nan(line, batches);

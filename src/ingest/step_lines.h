@@ -31,6 +31,9 @@ bool hu_line_seconds(hu_str line, const char *key, double *out, bool *is_bare);
 /* The epoch that a line names; negative: none. */
 int64_t hu_line_epoch(hu_str line);
 
+/* The rank that a launcher's prefix names: "53: ", "[rank3]"; negative: none. */
+int64_t hu_line_rank(hu_str line);
+
 /* A number that ends at `end` of the line as seconds, the same way.  NaN: what sticks to it makes it no time. */
 double hu_line_time(hu_str line, double number, size_t end, bool *is_bare);
 

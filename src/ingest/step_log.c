@@ -29,6 +29,7 @@
 #include "ingest/nccl_tests.h"
 #include "ingest/nccl_tests_json.h"
 #include "ingest/rank_times.h"
+#include "ingest/stall_lines.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
 #include "ingest/watchdog_lines.h"
@@ -55,11 +56,12 @@ typedef struct {
     int64_t        now_ns; /* Unix time that was printed last; 0 none */
     size_t         first;  /* steps before this file */
     size_t         first_of_run;
-    hu_log_step    leader;  /* the last of the rank that a prefix names first; covers is 0 without */
-    hu_line_kind   kind;    /* of the steps so far */
-    HU_VEC(int64_t) data;   /* times of loading that say no unit, as steps */
-    int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str          writer; /* "" */
+    size_t         first_stall; /* of this file */
+    hu_log_step    leader;      /* the last of the rank that a prefix names first; covers is 0 without */
+    hu_line_kind   kind;        /* of the steps so far */
+    HU_VEC(int64_t) data;       /* times of loading that say no unit, as steps */
+    int64_t         sum;        /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str          writer;     /* "" */
     hu_tests_reader tests;
     hu_ops_reader   ops;
     hu_flops_reader flops;
@@ -475,6 +477,13 @@ static void look_for_epoch(reader *r, hu_str line, size_t n_before)
         r->names_epochs = hu_line_epoch(line) >= 0;
 }
 
+/* A job that goes on hangs no more. */
+static void end_stalls(reader *r)
+{
+    for (size_t i = r->first_stall; i < r->out->stalls.n; i++)
+        r->out->stalls.at[i].is_over = true;
+}
+
 static bool take_line(reader *r, hu_str line, char *room)
 {
     const size_t before = r->out->steps.n;
@@ -489,6 +498,7 @@ static bool take_line(reader *r, hu_str line, char *room)
         if (!r->is_probe)
             take_time(r, line);
         if (!take_oom(r, line) || !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
+            !hu_stall_line(line, r->line, r->first_stall, r->arena, &r->out->stalls) ||
             !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
             return false;
         if (is_taken)
@@ -510,6 +520,8 @@ static bool take_line(reader *r, hu_str line, char *room)
         return take_parts(r, line, parts);
     if (!take_step(r, line))
         return false;
+    if (r->out->steps.n > before)
+        end_stalls(r);
     look_for_epoch(r, line, before);
     return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
            hu_nccl_line(line, r->line, r->arena, &r->out->nccl) && hu_call_line(line, r->line, r->arena, &r->out->calls);
@@ -518,8 +530,8 @@ static bool take_line(reader *r, hu_str line, char *room)
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n || log->ops.n ||
-           log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n ||
+           log->stalls.n || log->ops.n || log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
            (log->benches.n && log->benches.at[0].rows.n);
 }
 
@@ -657,6 +669,7 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
                 .pattern = pattern,
                 .first = out->steps.n,
                 .first_of_run = out->steps.n,
+                .first_stall = out->stalls.n,
                 .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
     bool   is_taken, had_falls = out->has_falls;

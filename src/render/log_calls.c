@@ -77,7 +77,7 @@ static hu_said say_other(const hu_log_member *m)
 static void hint_behind(const hu_log_calls *calls, const hu_calls_answer *a, hu_log_hint *hint)
 {
     const hu_log_member *m = a->odd[0];
-    char                 who[WORDS_BYTES], missed[WORDS_BYTES], last[WORDS_BYTES], most[32] = "";
+    char                 who[WORDS_BYTES], missed[WORDS_BYTES], last[WORDS_BYTES], most[80] = "";
     const bool           is_one = a->n_odd == 1;
 
     say_odd(a, true, who);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "render/log_hang.h"
+#include "render/log_stall.h"
 
 /* Nothing else matters while it does. */
 static void hint_memory(const hu_log_words *oom, hu_log_hint *out, size_t *n)
@@ -74,4 +75,5 @@ void hu_end_hints(const hu_log_report *r, hu_log_hint *out, size_t *n)
     for (size_t i = 0; i < r->log->ends.n; i++)
         hint_end(&r->log->ends.at[i], out, n);
     hint_hang(r, out, n);
+    hu_stall_hints(r, out, n);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { HU_LOG_HINTS = 24, HU_LOG_HINT_BYTES = 500 };
+enum { HU_LOG_HINTS = 24, HU_LOG_HINT_BYTES = 1200 };
 
 typedef struct {
     const char *id;         /* stable, for --json */

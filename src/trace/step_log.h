@@ -10,6 +10,7 @@
 #include "trace/log_bench.h"
 #include "trace/log_calls.h"
 #include "trace/log_inspector.h"
+#include "trace/log_stalls.h"
 #include "trace/log_tables.h"
 #include "trace/log_timeouts.h"
 #include "trace/log_tuning.h"
@@ -133,6 +134,7 @@ typedef struct {
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
     hu_log_timeouts  timeouts;
     hu_log_calls     calls;
+    hu_log_stalls    stalls;
     hu_log_flops     flops;
     hu_log_tuning    tuning;
     hu_log_inspector inspector;

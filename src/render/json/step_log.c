@@ -9,6 +9,7 @@
 #include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
+#include "render/log_stall.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -188,6 +189,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_nccl(&j, &r->log->nccl);
     hu_hang_json(r, &j);
     hu_calls_json(r, &j);
+    hu_stall_json(r, &j);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
     hu_inspector_json(r, &j);
