@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "ingest/autotuning.h"
+#include "ingest/bar_lines.h"
 #include "ingest/call_lines.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/end_lines.h"
@@ -29,6 +30,7 @@
 #include "ingest/nccl_tests.h"
 #include "ingest/nccl_tests_json.h"
 #include "ingest/rank_times.h"
+#include "ingest/rate_lines.h"
 #include "ingest/stall_lines.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
@@ -67,6 +69,8 @@ typedef struct {
     hu_flops_reader flops;
     hu_ranks_reader ranks;
     hu_end_reader   ends;
+    hu_rates_reader rates;
+    hu_bars_reader  bars;
     bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
@@ -311,6 +315,19 @@ static bool take_data(reader *r, hu_str line)
     return true;
 }
 
+/* verl's timers stand on the line of their step. */
+static bool take_timings(reader *r, hu_str line)
+{
+    size_t at = 0;
+    hu_str name;
+    double seconds;
+
+    while (hu_line_timing(line, &at, &name, &seconds))
+        if (!add_part(r, name, llround(seconds * 1e9)))
+            return false;
+    return true;
+}
+
 /* lines */
 
 /* Group `k` of a match as a text of the line. */
@@ -520,8 +537,14 @@ static bool take_line(reader *r, hu_str line, char *room)
         return take_parts(r, line, parts);
     if (!take_step(r, line))
         return false;
-    if (r->out->steps.n > before)
+    if (r->out->steps.n > before) {
         end_stalls(r);
+        if (!take_timings(r, line))
+            return false;
+    } else if (!hu_rate_line(&r->rates, line, r->line, r->arena, &r->out->rates) ||
+               !hu_bar_line(&r->bars, line, r->line, r->now_ns, r->arena)) {
+        return false;
+    }
     look_for_epoch(r, line, before);
     return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
            hu_nccl_line(line, r->line, r->arena, &r->out->nccl) && hu_call_line(line, r->line, r->arena, &r->out->calls);
@@ -531,7 +554,8 @@ static bool take_line(reader *r, hu_str line, char *room)
 static bool is_known_log(const hu_step_log *log)
 {
     return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n ||
-           log->stalls.n || log->ops.n || log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
+           log->stalls.n || log->rates.at.n >= LEAST_STEPS || log->rates.is_serving || log->rates.steps_per_s > 0 ||
+           log->ops.n || log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
            (log->benches.n && log->benches.at[0].rows.n);
 }
 
@@ -632,6 +656,21 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* Where no line tells the time of a step. */
+static bool take_bars(reader *r)
+{
+    const hu_bar_series *bars;
+
+    if (!hu_bars_end(&r->bars, r->arena, &bars))
+        return false;
+    for (size_t i = 0; bars && i < bars->steps.n; i++) {
+        r->out->is_from_bars = true;
+        if (!hu_vec_push(r->arena, &r->out->steps, bars->steps.at[i]))
+            return false;
+    }
+    return true;
+}
+
 /* What tools of the same kind write as JSON, and no lines. */
 static bool is_json_of_log(hu_str head)
 {
@@ -670,6 +709,7 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
                 .first = out->steps.n,
                 .first_of_run = out->steps.n,
                 .first_stall = out->stalls.n,
+                .rates = {.step = -1},
                 .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
     bool   is_taken, had_falls = out->has_falls;
@@ -688,6 +728,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
         out->steps.n = r.first;
+    if (rc == 0 && !pattern && out->steps.n == r.first && !take_bars(&r))
+        rc = hu_fail_memory(err);
     if (rc == 0)
         rc = find_unit(&r, how, err);
     if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(out, r.first, arena))
@@ -742,14 +784,22 @@ static bool is_known(hu_str head)
     return hu_format_find(head) != NULL;
 }
 
+static bool has_bars(reader *r)
+{
+    const hu_bar_series *bars;
+
+    return hu_bars_end(&r->bars, r->arena, &bars) && bars;
+}
+
 /* Reads until there is what a log is read for. */
 static bool probe(hu_input *in, bool is_brief)
 {
     hu_arena   *arena = hu_arena_new();
     char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
     hu_step_log log = {.writer = HU_STR("")};
-    reader      r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = true, .is_brief = is_brief};
-    const bool  is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log));
+    reader      r = {
+             .out = &log, .arena = arena, .rates = {.step = -1}, .writer = HU_STR(""), .is_probe = true, .is_brief = is_brief};
+    const bool is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log) || has_bars(&r));
 
     hu_arena_free(arena);
     return is;

@@ -9,6 +9,7 @@
 #include "render/log_calls.h"
 #include "render/log_end.h"
 #include "render/log_inspector.h"
+#include "render/log_rates.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -344,6 +345,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
         hint_growth(r->answer, out, &n);
         hint_restarts(r->answer, out, &n);
     }
+    hu_rates_hints(r, out, &n);
     hu_tables_hints(r, out, &n);
     hu_inspector_hints(r, out, &n);
     hint_nccl(&r->log->nccl, out, &n);

@@ -9,6 +9,7 @@
 #include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
+#include "render/log_rates.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -64,6 +65,10 @@ static void write_step(const hu_log_report *r, hu_out *out)
                               ": the sum of forward, backward and step, as the log has no time of "
                               "whole steps");
     write_wrapped(r, out, "STEP", line);
+    if (r->log->is_from_bars)
+        write_wrapped(
+            r, out, "",
+            "by the elapsed time of a progress bar; the rate that it prints is a running mean, and no single step's");
     if (hu_log_unit_words(r->log))
         write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
@@ -222,6 +227,7 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
         write_title(r, out);
     write_step(r, out);
     write_rates(r, out);
+    hu_rates_text(r, out);
     if (r->log->timeouts.n && r->log->steps.n)
         hu_out_text(out, "\n");
     hu_hang_text(r, out);
