@@ -125,11 +125,12 @@ static void write_log(writer *w, const hu_beside_log *l)
     const bool         has_calls = l->log.inspector.n_files > 0;
 
     text(w, "format", "format",
-         l->log.steps.n     ? HU_STR("log of a training run")
-         : has_calls        ? HU_STR("calls of NCCL's Inspector")
-         : l->log.benches.n ? HU_STR("results of a test of collectives")
-         : nccl->n_lines    ? HU_STR("log with lines of NCCL, and none of steps")
-                            : HU_STR("log without times of steps"));
+         l->log.steps.n      ? HU_STR("log of a training run")
+         : has_calls         ? HU_STR("calls of NCCL's Inspector")
+         : l->log.benches.n  ? HU_STR("results of a test of collectives")
+         : l->log.rates.at.n ? HU_STR("log with throughput, without times of steps")
+         : nccl->n_lines     ? HU_STR("log with lines of NCCL, and none of steps")
+                             : HU_STR("log without times of steps"));
     text(w, "tool", "tool",
          l->log.writer.n              ? l->log.writer
          : nccl->n_lines || has_calls ? HU_STR("NCCL")

@@ -151,9 +151,13 @@ static double step_of_keras(hu_str line)
 
 static bool read_keras(hu_str line, bar *b)
 {
-    const size_t n = count_at(line, b);
+    static const char *const bars[] = {" \xe2\x94\x81", " [", " - "}; /* Keras 3, Keras 2, and verbose=2 */
+    const size_t             n = count_at(line, b);
+    bool                     has_bar = false;
 
-    if (!n || n + 1 >= line.n || line.p[n] != ' ')
+    for (size_t i = 0; n && i < HU_COUNT(bars); i++)
+        has_bar |= hu_str_starts((hu_str){line.p + n, line.n - n}, hu_str_of(bars[i]));
+    if (!has_bar)
         return false;
     b->key = 0;
     b->elapsed_s = NAN;

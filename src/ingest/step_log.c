@@ -297,7 +297,7 @@ static bool take_parts(reader *r, hu_str line, size_t at)
 /* Without a unit, "data: 0.02" of a step's line has that of the step. */
 static bool take_data(reader *r, hu_str line)
 {
-    static const char *const keys[] = {"data_time", "data time", "data"};
+    static const char *const keys[] = {"data_time", "data time", "data (t)", "data"};
     const hu_log_step       *step = &r->out->steps.at[r->out->steps.n - 1];
     double                   seconds;
     bool                     is_bare;

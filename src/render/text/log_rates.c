@@ -59,6 +59,11 @@ static void write_steps(const hu_log_report *r, hu_out *out, bool is_first)
 
     if (!isfinite(a->steps_per_s))
         return;
+    if (a->times && a->kind == HU_LOG_RATE_STEPS) {
+        snprintf(line, sizeof line, "%s for a step on average", hu_say_time(1e9 / a->steps_per_s).t);
+        write_wrapped(r, out, "", line);
+        return;
+    }
     n = (size_t)snprintf(line, sizeof line, "%s steps/s%s: %s for a step on average", say(a->steps_per_s).t,
                          is_whole ? " over the whole run, evaluations and checkpoints included" : "",
                          hu_say_time(1e9 / a->steps_per_s).t);
