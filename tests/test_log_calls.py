@@ -110,10 +110,14 @@ class Calls(Case):
         self.assertIn("NCCL_DEBUG_SUBSYS=INIT,COLL does", self.said())
 
     def test_another_collective(self) -> None:
-        for odd, others, words in ((("AllGather", 64), ("AllReduce", 64), "rank 2 (node0:1002) called AllGather of 64 float32 (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
-                                   (("AllReduce", 65), ("AllReduce", 64), "rank 2 (node0:1002) called AllReduce of 65 float32 (sum) (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
-                                   (("AllReduce", 64, 9), ("AllReduce", 64, 7), "rank 2 (node0:1002) called AllReduce of 64 bfloat16 (sum) (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
-                                   (("Broadcast", 64, 7, 1), ("Broadcast", 64, 7, 0), "rank 2 (node0:1002) called Broadcast of 64 float32 with root 1 (line {a}), where rank 0 called Broadcast of 64 float32 with root 0 (line {b})")):
+        for odd, others, words in ((("AllGather", 64), ("AllReduce", 64),
+                                    "rank 2 (node0:1002) called AllGather of 64 float32 (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
+                                   (("AllReduce", 65), ("AllReduce", 64),
+                                    "rank 2 (node0:1002) called AllReduce of 65 float32 (sum) (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
+                                   (("AllReduce", 64, 9), ("AllReduce", 64, 7),
+                                    "rank 2 (node0:1002) called AllReduce of 64 bfloat16 (sum) (line {a}), where rank 0 called AllReduce of 64 float32 (sum) (line {b})"),
+                                   (("Broadcast", 64, 7, 1), ("Broadcast", 64, 7, 0),
+                                    "rank 2 (node0:1002) called Broadcast of 64 float32 with root 1 (line {a}), where rank 0 called Broadcast of 64 float32 with root 0 (line {b})")):
             with self.subTest(odd=odd, others=others):
                 job = Job()
                 job.comm(1, [0, 1, 2, 3])
@@ -196,7 +200,8 @@ class Calls(Case):
         body = self.uneven({0: 20, 1: 20}).text()
         line = body.splitlines()[-1]
         for what in (line.replace("count 1019", "count 99999999999999999999"), line.replace("comm 0x55", "comm 0x" + "f" * 40), line.replace("AllReduce", "A" * 3000),
-                     line.replace("AllReduce", ""), line.split("NCCL")[0] + "NCCL INFO : opCount ", "NCCL INFO " * 5000 + ": opCount 1", line.replace("1001:1001", ":"), line.replace("datatype 7", "datatype -7")):
+                     line.replace("AllReduce", ""), line.split("NCCL")[0] + "NCCL INFO : opCount ", "NCCL INFO " * 5000 + ": opCount 1", line.replace("1001:1001", ":"),
+                     line.replace("datatype 7", "datatype -7")):
             with self.subTest(what=what[:60]):
                 self.assertEqual(self.of(body + what + "\n")[0]["count"], 40)
         many = "".join(line.replace("comm 0x55010100", f"comm 0x{i:x}").replace("AllReduce", f"Op{i % 90}") + "\n" for i in range(1, 20_000))

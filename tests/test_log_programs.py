@@ -3,7 +3,8 @@
 
 Forms are written after the sources: torchtitan components/metrics.py; torchtune training/metric_logging.py (DiskLogger); fairseq logging/progress_bar.py (json, simple); MosaicML composer
 loggers/console_logger.py and callbacks/speed_monitor.py; OLMo olmo/train.py (log_metrics_to_console); levanter with tqdm_loggable; transformers trainer_utils.py (speed_metrics);
-open_clip open_clip_train/train.py; verl utils/logger (concat_dict_to_str); vLLM v1/metrics/loggers.py; SGLang managers/scheduler_metrics_mixin.py; tqdm std.py (format_meter); Keras utils/progbar.py."""
+open_clip open_clip_train/train.py; verl utils/logger (concat_dict_to_str); vLLM v1/metrics/loggers.py;
+SGLang managers/scheduler_metrics_mixin.py; tqdm std.py (format_meter); Keras utils/progbar.py."""
 import json
 import re
 import tempfile
@@ -41,7 +42,8 @@ def titan(step: int, tps: int) -> str:
 
 
 def composer(step: int, rate: float) -> str:
-    return (f"[batch={step}/2000]:\n\t Train time/epoch: 0\n\t Train time/batch: {step - 1}\n\t Train throughput/batches_per_sec: {rate / 1e6:.4f}\n\t Train throughput/device/batches_per_sec: {rate / 8e6:.4f}\n"
+    return (f"[batch={step}/2000]:\n\t Train time/epoch: 0\n\t Train time/batch: {step - 1}\n\t Train throughput/batches_per_sec: {rate / 1e6:.4f}\n"
+            f"\t Train throughput/device/batches_per_sec: {rate / 8e6:.4f}\n"
             f"\t Train throughput/device/tokens_per_sec: {rate / 8:.4f}\n\t Train throughput/tokens_per_sec: {rate:.4f}\n\t Train loss/train/total: 11.2345\n")
 
 
@@ -108,7 +110,8 @@ class Rates(Case):
     def test_the_end_of_a_trainer(self) -> None:
         for quote in ("", "'"):
             told = self.of("".join("{'loss': 2.1, 'grad_norm': 1.2, 'learning_rate': 2e-05, 'epoch': 0.02}\n" for _ in range(20)) +
-                           f"{{'train_runtime': {quote}520.4{quote}, 'train_samples_per_second': {quote}7.7{quote}, 'train_steps_per_second': {quote}0.961{quote}, 'train_loss': {quote}1.9{quote}, 'epoch': {quote}3.0{quote}}}\n")
+                           f"{{'train_runtime': {quote}520.4{quote}, 'train_samples_per_second': {quote}7.7{quote}, 'train_steps_per_second': {quote}0.961{quote}, "
+                           f"'train_loss': {quote}1.9{quote}, 'epoch': {quote}3.0{quote}}}\n")
             self.assertEqual((told["rates"]["steps_per_s"], told["rates"]["samples_per_s"], told["rates"]["is_of_whole_run"], told["step"]), (0.961, 7.7, True, None))
             self.assertIn("0.96 steps/s over the whole run, evaluations and checkpoints included: 1.04 s for a step on average", self.said())
 
@@ -131,7 +134,8 @@ class Rates(Case):
 
     def test_hostile(self) -> None:
         body = "".join(titan(i, 5760) for i in range(1, 40))
-        for what in ("step: 9 tps: 1e308\n", "step: 9 tps: 0.0000000000000000000000001\n", "step: 99999999999999999999 tps: 5\n", "[batch=]\n throughput/tokens_per_sec: 1\n", "[batch=99999999999999999999/1]:\n throughput/tokens_per_sec: 1\n",
+        for what in ("step: 9 tps: 1e308\n", "step: 9 tps: 0.0000000000000000000000001\n", "step: 99999999999999999999 tps: 5\n", "[batch=]\n throughput/tokens_per_sec: 1\n",
+                     "[batch=99999999999999999999/1]:\n throughput/tokens_per_sec: 1\n",
                      "Progress on:train kit rate:s/it\n", "Avg generation throughput: tokens/s\n", "tps: \n"):
             with self.subTest(what=what):
                 told = self.of(body + what)
@@ -162,18 +166,21 @@ class Timers(Case):
         told = self.of("".join(f"(TaskRunner pid=1234) step:{i} - global_seqlen/min:123.0 - critic/values/mean:1.0 - val-core/gsm8k/acc:0.3 - timing_s/gen:12.5 - timing_s/old_log_prob:3.25 - "
                                f"timing_s/update_actor:20.0 - timing_s/step:40.0 - timing_per_token_ms/gen:0.1 - perf/throughput:1234.5 - training/global_step:{i}\n" for i in range(1, 40)))
         self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (39, 40_000_000_000))
-        self.assertEqual({p["name"]: (p["median_ns"], p["share"]) for p in told["parts"]}, {"gen": (12_500_000_000, 0.3125), "old_log_prob": (3_250_000_000, 0.08125), "update_actor": (20_000_000_000, 0.5)})
+        self.assertEqual({p["name"]: (p["median_ns"], p["share"]) for p in told["parts"]}, {"gen": (12_500_000_000, 0.3125), "old_log_prob": (3_250_000_000, 0.08125),
+                                                            "update_actor": (20_000_000_000, 0.5)})
 
     def test_open_clip(self) -> None:
         """It counts samples; steps are those by its batch."""
-        told = self.of("".join(f"2023-01-01,12:00:00 | INFO | Train Epoch: 0 [{i * 409600:8}/10000000 ({i}%)] Data (t): 0.100 Batch (t): {60 if i == 17 else 0.4:.3f}, {4096 / (60 if i == 17 else 0.4):#g}/s, "
+        told = self.of("".join(f"2023-01-01,12:00:00 | INFO | Train Epoch: 0 [{i * 409600:8}/10000000 ({i}%)] Data (t): 0.100 "
+                               f"Batch (t): {60 if i == 17 else 0.4:.3f}, {4096 / (60 if i == 17 else 0.4):#g}/s, "
                                f"1280.0/s/gpu LR: 0.000005 Logit Scale: 14.286 Contrastive_loss: 8.3 (8.3)\n" for i in range(1, 40)))
         self.assertEqual((told["step"]["count"], told["step"]["median_ns"], told["step"]["slow"]), (39, 400_000_000, 1))
         self.assertEqual([(p["name"], p["median_ns"]) for p in told["parts"]], [("data", 100_000_000)])
         self.assertIn("the slowest, step 1700 (line 17), took 60.0 s", self.hints(told)["slow_steps"])
 
     def test_nemo_in_a_bar(self) -> None:
-        told = self.of("\r".join(f"Epoch 0: :   1%|          | {i}/1000 [00:10<10:00, v_num=1, reduced_train_loss=9.1, global_step={i - 1}.0, consumed_samples=256.0, train_step_timing in s=1.020]" for i in range(1, 100)))
+        told = self.of("\r".join(f"Epoch 0: :   1%|          | {i}/1000 [00:10<10:00, v_num=1, reduced_train_loss=9.1, "
+                                 f"global_step={i - 1}.0, consumed_samples=256.0, train_step_timing in s=1.020]" for i in range(1, 100)))
         self.assertEqual((told["step"]["count"], told["step"]["median_ns"], told["step"]["is_by_progress_bar"]), (99, 1_020_000_000, False))
 
 
@@ -217,7 +224,8 @@ class Bars(Case):
 
     def test_the_bar_of_training(self) -> None:
         """Beside those of loading, tokenizing and evaluating; a dictionary stands between."""
-        text = "".join(tqdm(i, 4, 30 * i, 30, "Loading checkpoint shards: ") + "\r" for i in range(1, 5)) + "".join(f"Map: {i:3}%|██   | {i * 100}/10000 [{clock(i * 20)}<00:10, 5.00 examples/s]\r" for i in range(1, 101))
+        text = "".join(tqdm(i, 4, 30 * i, 30, "Loading checkpoint shards: ") + "\r" for i in range(1,
+                                                            5)) + "".join(f"Map: {i:3}%|██   | {i * 100}/10000 [{clock(i * 20)}<00:10, 5.00 examples/s]\r" for i in range(1, 101))
         elapsed = 0.0
         for i in range(1, 301):
             elapsed += 2.0
@@ -231,7 +239,8 @@ class Bars(Case):
 
     def test_epochs(self) -> None:
         """Each has a bar of its own; numbers go on, and short ones count by the mean that they print at their end."""
-        told = self.of("".join("".join(tqdm(i, 100, 1.5 * i, 1.5, f"Epoch {e}: ") + "\r" for i in range(1, 101)) + "\n" + "".join(tqdm(i, 50, i, 1.0, "Validation DataLoader 0: ") + "\r" for i in range(1, 51)) + "\n" for e in range(5)))
+        told = self.of("".join("".join(tqdm(i, 100, 1.5 * i, 1.5, f"Epoch {e}: ") + "\r" for i in range(1, 101)) + "\n" + "".join(tqdm(i, 50, i, 1.0,
+                                                            "Validation DataLoader 0: ") + "\r" for i in range(1, 51)) + "\n" for e in range(5)))
         self.assertEqual((told["step"]["restarts"], round(told["step"]["median_ns"] / 1e8)), (0, 15))
         self.assertTrue(5 * 93 <= told["step"]["steps"] <= 5 * 99, "what is left of a bar, less than 10 s, is not taken")
         told = self.of("".join("".join(tqdm(i, 100, 0.04 * i, 0.04, f"Epoch {e}: ") + "\r" for i in range(1, 101)) + "\n" for e in range(5)))
@@ -255,14 +264,16 @@ class Bars(Case):
 
     def test_keras(self) -> None:
         """35ms/step is the mean since the epoch began: each epoch counts once."""
-        for form in (f"{E}[1m{{n:3}}/100{E}[0m {E}[32m━━━━━{E}[0m{E}[37m━━━━━{E}[0m {E}[1m3s{E}[0m {{ms}}ms/step - accuracy: 0.1234 - loss: 2.3025" + "\b" * 9, "{n:3}/100 [=====>....] - 3s {ms}ms/step - loss: 2.3025",
+        for form in (f"{E}[1m{{n:3}}/100{E}[0m {E}[32m━━━━━{E}[0m{E}[37m━━━━━{E}[0m {E}[1m3s{E}[0m {{ms}}ms/step - accuracy: 0.1234 - loss: 2.3025" + "\b" * 9,
+                     "{n:3}/100 [=====>....] - 3s {ms}ms/step - loss: 2.3025",
                      "{n:3}/100 - 3s - {ms}ms/step - accuracy: 0.1234 - loss: 2.3025"):
             with self.subTest(form=form):
                 told = self.of("".join(f"Epoch {e}/4\n" + "\r".join(form.format(n=n, ms=35 + e + (100 - n) // 10) for n in range(1, 101)) + "\n" for e in range(1, 5)))
                 self.assertEqual((told["step"]["count"], told["step"]["steps"], told["step"]["min_ns"], told["step"]["max_ns"]), (4, 400, 36_000_000, 39_000_000))
 
     def test_what_is_no_bar_of_steps(self) -> None:
-        for text in ("".join(f"model.safetensors: {i}%|██  | {i}M/100M [{clock(i)}<00:10, 1.00MB/s]\r" for i in range(1, 100)), "".join(tqdm(i, 50, 30 * i, 30, "Evaluating: ") + "\r" for i in range(1, 50)),
+        for text in ("".join(f"model.safetensors: {i}%|██  | {i}M/100M [{clock(i)}<00:10, 1.00MB/s]\r" for i in range(1, 100)), "".join(tqdm(i, 50, 30 * i, 30,
+                                                            "Evaluating: ") + "\r" for i in range(1, 50)),
                      "10/12 of them took 35ms/step maybe\n"):
             self.path.write_text(text)
             status, out, err = run("report", self.path)
@@ -270,7 +281,8 @@ class Bars(Case):
 
     def test_hostile(self) -> None:
         body = "\r".join(tqdm(i, 300, 2.0 * i, 2.0) for i in range(1, 300))
-        for what in ("%|", "%||", "%|| 9/", "%|| 9/9 [", "%|| 99999999999999999999/99999999999999999999 [00:10<, 1it/s]", "%|| 5/9 [99999999999999999999:00<0, 1it/s]", "%|| 5/9 [1:2:3:4:5:6:7:8:9<0, 1it/s]", "%|| 5/9 [::<:, 1it/s]",
+        for what in ("%|", "%||", "%|| 9/", "%|| 9/9 [", "%|| 99999999999999999999/99999999999999999999 [00:10<, 1it/s]", "%|| 5/9 [99999999999999999999:00<0, 1it/s]",
+                     "%|| 5/9 [1:2:3:4:5:6:7:8:9<0, 1it/s]", "%|| 5/9 [::<:, 1it/s]",
                      "5/9 ms/step", "5/9 - /step", "5/9 - 1e999ms/step", "9/5 - 3s - 3ms/step"):
             with self.subTest(what=what):
                 self.assertEqual(self.of(body + "\r" + what + "\r" + what)["step"]["steps"], 298)

@@ -12,10 +12,13 @@ from typing import Any
 from tests.program import run
 
 STUCK = ("[rank{r}]:[E205 18:11:06.380750231 ProcessGroupNCCL.cpp:1346] [PG ID 12 PG GUID 99(EXPERT_MODEL_PARALLEL_GROUP) Rank {g}] First PG on this rank that detected no heartbeat of its watchdog.\n"
-         "[rank{r}]:[F205 18:11:06.375750231 ProcessGroupNCCL.cpp:1870] [PG ID 12 PG GUID 99(EXPERT_MODEL_PARALLEL_GROUP) Rank {g}] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making "
+         "[rank{r}]:[F205 18:11:06.375750231 ProcessGroupNCCL.cpp:1870] [PG ID 12 PG GUID 99(EXPERT_MODEL_PARALLEL_GROUP) Rank {g}] ProcessGroupNCCL's watchdog got stuck "
+         "for 480 seconds without making "
          "progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API (e.g., CudaEventDestroy) hang blocking the watchdog.\n")
-STUCK_OLD = "[rank{r}]:[F ProcessGroupNCCL.cpp:1169] [PG 0 Rank {r}] [PG 0 Rank {r}] ProcessGroupNCCL's watchdog got stuck for 600 seconds without making progress in monitoring enqueued collectives. \n"
-ID = ("[rank{r}]: torch.distributed.DistBackendError: [{r}] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0:1', but store->get('0:1') got error: "
+STUCK_OLD = ("[rank{r}]:[F ProcessGroupNCCL.cpp:1169] [PG 0 Rank {r}] [PG 0 Rank {r}] ProcessGroupNCCL's watchdog got stuck for 600 seconds "
+             "without making progress in monitoring enqueued collectives. \n")
+ID = ("[rank{r}]: torch.distributed.DistBackendError: [{r}] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0:1', but store->get('0:1') "
+      "got error: "
       "wait timeout after 600000ms, keys: /default_pg/0//cuda//0:1\n")
 CONNECT = ("[rank{r}]:[E728 15:01:59.561275187 socket.cpp:1028] [c10d] The client socket has timed out after {wait} while trying to connect to (10.129.30.85, 29501).\n"
            "[rank{r}]:[W728 15:01:59.5 TCPStore.cpp:340] [c10d] TCP client failed to connect/validate to host 10.129.30.85:29501 - retrying (try=0, timeout=600000ms, delay=33924ms): "
@@ -51,7 +54,8 @@ class Stalls(unittest.TestCase):
     def test_each(self) -> None:
         """Alone in a file, behind steps, and said twice by some."""
         for text, name, ranks, waited, words in (
-                ("".join(STUCK.format(r=r, g=r % 4) for r in (4, 5, 6, 7)), "watchdog_stuck", [4, 5, 6, 7], 480_000, "Ranks 4–7: the watchdog of PyTorch's NCCL made no progress for 480 s (line {two})."),
+                ("".join(STUCK.format(r=r, g=r % 4) for r in (4, 5, 6, 7)), "watchdog_stuck", [4, 5, 6, 7], 480_000,
+                 "Ranks 4–7: the watchdog of PyTorch's NCCL made no progress for 480 s (line {two})."),
                 (STUCK_OLD.format(r=3), "watchdog_stuck", [3], 600_000, "Rank 3: the watchdog of PyTorch's NCCL made no progress for 600 s (line {one})."),
                 ("".join(ID.format(r=r) for r in (1, 2, 3)), "communicator_timeout", [1, 2, 3], 600_000,
                  "Ranks 1–3 waited for the first rank of their group to create an NCCL communicator (key 0:1), and gave up after 600 s (line {one})."),
@@ -61,7 +65,8 @@ class Stalls(unittest.TestCase):
                 (CLIENTS, "processes_missing", [0], 1_801_000, "The start timed out after 1801 s: 7 of 8 processes joined PyTorch's store (line {one})."),
                 (BARRIER.format(r=1, n=2), "processes_missing", [], None, "The start timed out: 2 of 4 processes joined PyTorch's store (line {one})."),
                 (BARRIER.format(r=1, n=31), "processes_missing", [], None, "The start timed out (line {one}): PyTorch's store counts 31 processes of 4, so it has entries of another run."),
-                (ELASTIC.format(e="RendezvousTimeoutError", more=""), "rendezvous_failed", [], None, "torchrun's rendezvous failed with RendezvousTimeoutError (line {four}): fewer nodes came than --nnodes asks for."),
+                (ELASTIC.format(e="RendezvousTimeoutError", more=""), "rendezvous_failed", [], None,
+                 "torchrun's rendezvous failed with RendezvousTimeoutError (line {four}): fewer nodes came than --nnodes asks for."),
                 (ELASTIC.format(e="RendezvousConnectionError", more=": The connection to the C10d store has failed."), "rendezvous_failed", [], None,
                  "torchrun's rendezvous failed with RendezvousConnectionError (line {four}): this node does not reach the endpoint"),
                 (MONITORED, "barrier_timeout", [1, 5, 6], 30_000, "Ranks 1, 5 and 6 did not reach a monitored_barrier, and rank 0 gave up after 30.0 s (line {one})."),
@@ -86,7 +91,8 @@ class Stalls(unittest.TestCase):
         self.assertIn("watchdog_stuck", self.of(STUCK.format(r=2, g=2) + "".join(STEP.format(i=i) for i in range(9)))[1])
 
     def test_a_mere_mention(self) -> None:
-        for text in ("INFO raise TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC where a watchdog got lost\n", "    raise RendezvousTimeoutError()\n", "# The client socket is opened here\n", "except RendezvousTimeoutError as e:\n",
+        for text in ("INFO raise TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC where a watchdog got lost\n", "    raise RendezvousTimeoutError()\n", "# The client socket is opened here\n",
+                     "except RendezvousTimeoutError as e:\n",
                      "Timed out after 3 attempts of reading\n", "Timed out waiting for the queue\n", "Timed out after 5 seconds waiting for clients.\n"):
             with self.subTest(text=text):
                 told, hints = self.of(text + "".join(STEP.format(i=i) for i in range(9)))
@@ -102,7 +108,8 @@ class Stalls(unittest.TestCase):
     def test_hostile(self) -> None:
         step = "".join(STEP.format(i=i) for i in range(9))
         for text in (STUCK.format(r=10**30, g=1), STUCK.format(r=1, g=1).replace("480 seconds", "9" * 40 + " seconds"), CONNECT.format(r=1, wait="1" * 30 + "ms").replace("(10", "("),
-                     CLIENTS.replace("7/8", "7/"), CLIENTS.replace("7/8", "/8"), MONITORED.replace("1, 5, 6", ", ,,"), ID.format(r=1).replace("'", ""), WRAPPER.replace(". Rank 0", ". " + "\x1b[31m\u202e" * 200)):
+                     CLIENTS.replace("7/8", "7/"), CLIENTS.replace("7/8", "/8"), MONITORED.replace("1, 5, 6", ", ,,"), ID.format(r=1).replace("'", ""), WRAPPER.replace(". Rank 0",
+                                                            ". " + "\x1b[31m\u202e" * 200)):
             with self.subTest(text=text[:80]):
                 status, out, err = run("report", "-", stdin=(step + text).encode())
                 self.assertEqual(status, 0, err)

@@ -682,7 +682,8 @@ class Faces(Case):
 
     def test_a_pattern_is_tried_before_it_is_told(self) -> None:
         """It reads the times of the log, or none is told."""
-        for form, ns in (("it {i} = {t:.1f} ms", 3_500_000), ("Batch #{i}: loss 2.10 ({t:.1f} sec)", 3_500_000_000), ("update {i}, lr 1e-4, {t:.1f}s", 3_500_000_000), ("[worker] Iteration {i} -> {t:.1f} us", 3_500)):
+        for form, ns in (("it {i} = {t:.1f} ms", 3_500_000), ("Batch #{i}: loss 2.10 ({t:.1f} sec)", 3_500_000_000),
+                         ("update {i}, lr 1e-4, {t:.1f}s", 3_500_000_000), ("[worker] Iteration {i} -> {t:.1f} us", 3_500)):
             with self.subTest(form=form):
                 path = self.write("# a program of our own\n" + "".join(form.format(i=i, t=3.5 + i % 2 / 1000) + "\n" for i in range(1, 40)))
                 status, _, err = run("report", path)
@@ -691,7 +692,8 @@ class Faces(Case):
                 self.assertIsNotNone(pattern, err)
                 step = self.ask(path, "--pattern", pattern[1])["step"]
                 self.assertEqual((step["count"], step["median_ns"], step["unit"]), (39, ns, "told"))
-        for form in ("batch {i} loss 2.1", "batch {i}: {i}.5 s since the start", "batch {i} 3.5 s, 99 s to go", "batch {i} 3.5 s (00:12:07 to go)", "batch 7: 3.5 s", "batch {i}: 5 samples/s", "batch {i}: 7"):
+        for form in ("batch {i} loss 2.1", "batch {i}: {i}.5 s since the start", "batch {i} 3.5 s, 99 s to go", "batch {i} 3.5 s (00:12:07 to go)",
+                     "batch 7: 3.5 s", "batch {i}: 5 samples/s", "batch {i}: 7"):
             with self.subTest(form=form):
                 status, _, err = run("report", self.write("".join(form.format(i=i) + "\n" for i in range(1, 40))))
                 self.assertEqual((status, "--pattern '" in err), (3, False), err)

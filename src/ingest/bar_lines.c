@@ -5,8 +5,8 @@
  *   100/100 ━━━━━━━━━━ 3s 35ms/step - loss: 2.3025                           100/100 [=====] - 3s 35ms/step - loss: 2.3
  *
  * Traps: the rate is no single step's: tqdm's is smoothed (or a running mean), Keras' a running mean over the epoch.  What
- * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  A program
- * has many bars (loading, tokenizing, evaluating) beside that of training; a run that goes on begins in the middle.
+ * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  There are
+ * many bars (loading, tokenizing, evaluating) beside that of training; a run that goes on begins in the middle.
  */
 #include "ingest/bar_lines.h"
 

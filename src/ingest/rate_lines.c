@@ -3,7 +3,7 @@
  *
  *   torchtitan   step: 10  loss:  7.1234  grad_norm: 1.2  memory: 35.43GiB(37.30%)  tps: 5,765  tflops: 285.20  mfu: 28.84%
  *   torchtune    Step 10 | loss:1.2345 lr:2e-05 tokens_per_second_per_gpu:1234.5 peak_memory_active:12.3
- *   fairseq      | train_inner | {"epoch": 1, …, "wps": "65432.1", "ups": "2.5", …, "num_updates": "100", …}, and with = and ,
+ *   fairseq      | train_inner | {"epoch": 1, …, "wps": "65432.1", "ups": "2.5", …, "num_updates": "100", …}, or with =
  *   Composer     [batch=10/2000]:          and below it, indented,  Train throughput/tokens_per_sec: 478208.1
  *   OLMo         [step=10/739328,epoch=0]  and below it, indented,  throughput/device/tokens_per_second=12,345
  *   Transformers {'train_runtime': 520.4, 'train_samples_per_second': 7.7, 'train_steps_per_second': 0.961, …} at the end
@@ -13,8 +13,8 @@
  *   SGLang       Decode batch. #running-req: 12, #token: 12345, token usage: 0.97, gen throughput (token/s): 1234.56,
  *                #queue-req: 5
  *
- * Traps: Composer and OLMo print means over a window of the last steps; torchtitan's tps is that of one GPU; a server that is
- * idle prints rates of 0.
+ * Traps: Composer and OLMo print means over a window of the last steps; torchtitan's tps is that of one GPU; an idle server
+ * prints rates of 0.
  */
 #include "ingest/rate_lines.h"
 

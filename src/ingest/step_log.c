@@ -24,11 +24,13 @@
 #include "ingest/log_blocks.h"
 #include "ingest/log_interval.h"
 #include "ingest/log_ranks.h"
+#include "ingest/log_text.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
 #include "ingest/nccl_tests_json.h"
+#include "ingest/oom_lines.h"
 #include "ingest/rank_times.h"
 #include "ingest/rate_lines.h"
 #include "ingest/stall_lines.h"
@@ -43,8 +45,7 @@ enum {
     LOOKED_BACK = 8,
     LEAST_STEPS = 2,
     LEAST_LINE = 8,
-    LEAST_CUMULATIVE = 12,
-    MOST_OOM = 160
+    LEAST_CUMULATIVE = 12
 };
 
 static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
@@ -379,49 +380,6 @@ static bool take_pattern(reader *r, hu_str line)
     return add_step(r, step, HU_LINE_STEP);
 }
 
-/* Without colours and without the blanks at its end. */
-static hu_str cleaned(hu_str line, char *room)
-{
-    size_t n = 0;
-
-    if (!memchr(line.p, '\x1b', line.n)) {
-        while (line.n && isspace((unsigned char)line.p[line.n - 1]))
-            line.n--;
-        return line;
-    }
-    for (size_t i = 0; i < line.n; i++) {
-        if (line.p[i] == '\x1b' && i + 1 < line.n && line.p[i + 1] == '[') {
-            for (i += 2; i < line.n && !isalpha((unsigned char)line.p[i]); i++)
-                continue;
-            continue;
-        }
-        room[n++] = line.p[i];
-    }
-    return (hu_str){room, n};
-}
-
-/* {"step": 5, "step_time_ms": 512.5}: without the quotes it is a line as others are. */
-static hu_str unquoted(hu_str line, char *room)
-{
-    size_t n = 0;
-
-    if (!hu_str_starts(line, HU_STR("{\"")))
-        return line;
-    for (size_t i = 0; i < line.n; i++)
-        if (line.p[i] != '"')
-            room[n++] = line.p[i];
-    return (hu_str){room, n};
-}
-
-/* As regexec wants it: not every C library takes a length. */
-static hu_str ended(hu_str line, char *room)
-{
-    if (line.p != room)
-        memcpy(room, line.p, line.n);
-    room[line.n] = '\0';
-    return (hu_str){room, line.n};
-}
-
 /* Tables of several lines; *is_taken: the line is of one. */
 static bool take_tables(reader *r, hu_str line, bool *is_taken)
 {
@@ -450,43 +408,6 @@ static void take_time(reader *r, hu_str line)
     }
 }
 
-/* Those that `room` bytes hold, without the last full stop; of one that is longer what they hold. */
-static hu_str first_sentences(hu_str text, size_t room)
-{
-    size_t end = text.n < room ? text.n : room;
-
-    for (size_t i = end; end == room && i > 1; i--)
-        if (text.p[i - 2] == '.' && text.p[i - 1] == ' ') {
-            end = i - 1;
-            break;
-        }
-    while (end && text.p[end - 1] == '.')
-        end--;
-    return (hu_str){text.p, end};
-}
-
-/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …"; a mere mention of the words is none. */
-static bool take_oom(reader *r, hu_str line)
-{
-    static const char *const words[] = {"OutOfMemoryError: ", "CUDA out of memory. Tried to allocate",
-                                        "HIP out of memory. Tried to allocate", "RuntimeError: CUDA out of memory",
-                                        "RuntimeError: HIP out of memory"};
-    hu_log_words            *oom = &r->out->oom;
-    const char              *at = NULL;
-
-    if (!hu_str_has(line, HU_STR("OutOfMemoryError")) && !hu_str_has(line, HU_STR("out of memory"))) /* most lines */
-        return true;
-    for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
-        at = memmem(line.p, line.n, words[i], strlen(words[i]));
-    if (!at)
-        return true;
-    if (oom->n++ == 0) {
-        oom->text = hu_arena_copy(r->arena, first_sentences((hu_str){at, (size_t)(line.p + line.n - at)}, MOST_OOM));
-        oom->line = r->line;
-    }
-    return oom->text.p != NULL;
-}
-
 /* "Epoch 2/3" between steps whose lines do not say so. */
 static void look_for_epoch(reader *r, hu_str line, size_t n_before)
 {
@@ -510,11 +431,12 @@ static bool take_line(reader *r, hu_str line, char *room)
 
     r->line++;
     r->out->n_lines++;
-    line = cleaned(line, room);
+    line = hu_log_cleaned(line, room);
     if (line.n >= LEAST_LINE) {
         if (!r->is_probe)
             take_time(r, line);
-        if (!take_oom(r, line) || !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
+        if (!hu_oom_line(line, r->line, r->arena, &r->out->oom) ||
+            !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
             !hu_stall_line(line, r->line, r->first_stall, r->arena, &r->out->stalls) ||
             !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
             return false;
@@ -522,8 +444,8 @@ static bool take_line(reader *r, hu_str line, char *room)
             return true;
     }
     if (r->pattern)
-        return line.n == 0 || (take_pattern(r, ended(line, room)) && (look_for_epoch(r, line, before), true));
-    line = unquoted(line, room);
+        return line.n == 0 || (take_pattern(r, hu_log_ended(line, room)) && (look_for_epoch(r, line, before), true));
+    line = hu_log_unquoted(line, room);
     if (!take_tables(r, line, &is_taken))
         return false;
     if (line.n < LEAST_LINE || is_taken)
@@ -798,7 +720,13 @@ static bool probe(hu_input *in, bool is_brief)
     char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
     hu_step_log log = {.writer = HU_STR("")};
     reader      r = {
-             .out = &log, .arena = arena, .rates = {.step = -1}, .writer = HU_STR(""), .is_probe = true, .is_brief = is_brief};
+             .out = &log,
+             .arena = arena,
+             .writer = HU_STR(""),
+             .rates = {.step = -1},
+             .is_probe = true,
+             .is_brief = is_brief,
+    };
     const bool is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log) || has_bars(&r));
 
     hu_arena_free(arena);

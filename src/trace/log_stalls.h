@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log_stalls.h - what PyTorch says when processes wait for one another in vain: at the start, in barriers, in a stuck call. */
+ * log_stalls.h - what PyTorch says when processes wait for one another in vain: at the start, in barriers, in a call. */
 #ifndef HU_TRACE_LOG_STALLS_H
 #define HU_TRACE_LOG_STALLS_H
 
