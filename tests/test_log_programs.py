@@ -103,6 +103,18 @@ class Rates(Case):
         self.assertIn("5 of 100 lines tell less than two thirds of the typical rate, every 200 steps", self.hints(told)["slow_steps"])
         self.assertIn("the least, at step 200 (line 20), is 2000 tokens/s", self.hints(told)["slow_steps"])
 
+    def test_two_of_them(self) -> None:
+        """Rates of two logs are compared, if both are of one GPU, or of all."""
+        other = self.path.with_name("other.log")
+        for form, rates, name in ((titan, (5000, 6000), "tokens/s"), (fairseq_json, (50_000.0, 60_000.0), "tokens/s")):
+            for path, rate in ((self.path, rates[0]), (other, rates[1])):
+                path.write_text("".join(form(10 * i, rate) for i in range(1, 40)))
+            changes = {c["name"]: c for c in json.loads(run("diff", self.path, other, "--json")[1])["changes"]}
+            self.assertEqual((changes[name]["unit"], changes[name]["a"], changes[name]["b"], changes[name]["diff_pct"]), ("per_second", *rates, 20))
+        self.path.write_text("".join(titan(10 * i, 5000) for i in range(1, 40)))
+        told = json.loads(run("diff", self.path, other, "--json")[1])
+        self.assertEqual((told["changes"], told["notes"]), ([], ["throughput is not compared: that of A is of one GPU"]))
+
     def test_a_warm_up(self) -> None:
         told = self.of("".join(titan(i, 100 if i == 1 else 5760) for i in range(1, 40)))
         self.assertEqual((told["rates"]["warmup_per_s"], told["rates"]["median_per_s"], told["rates"]["min_per_s"]), (100, 5760, 5760))
