@@ -23,7 +23,8 @@ static int fail_text(hu_input *in, hu_str head, hu_error *err)
 
     if (hu_step_log_begins(in))
         return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
-                       "this is a log, which has no timeline; `holdup report FILE` tells what it says");
+                       "this is a log, which has no timeline; `holdup report FILE` tells what it says%s",
+                       hu_input_path(in) ? "" : ", and `holdup report -` what a pipe does");
     if (pattern && hu_str_has(hu_str_of(pattern), HU_STR("s/it")))
         return hu_fail(
             err, HU_EFORMAT, hu_input_name(in), 0,

@@ -52,10 +52,13 @@ static char lower(char c)
 static bool find_word(hu_str line, size_t from, const char *key, size_t *end)
 {
     const size_t n = strlen(key);
+    const char   upper = key[0] >= 'a' && key[0] <= 'z' ? (char)(key[0] - 'a' + 'A') : key[0];
 
     for (size_t i = from; i + n <= line.n; i++) {
-        size_t k = 0;
+        size_t k = 1;
 
+        if (line.p[i] != key[0] && line.p[i] != upper) /* nearly always: keys are many, and lines long */
+            continue;
         if (i && is_word(line.p[i - 1]) && is_word(key[0]))
             continue;
         while (k < n && lower(line.p[i + k]) == key[k])
