@@ -188,6 +188,14 @@ class Calls(Case):
         told, _ = self.of(text)
         self.assertEqual((told["ranks_are"], told["count"]), ("alike", 240))
 
+    def test_lines_that_are_torn(self) -> None:
+        """Of calls whose head is lost nobody knows whose they are, so ranks are not compared."""
+        lines = self.uneven({p: 60 for p in range(4)}).lines
+        for torn in (lines[100].split("NCCL INFO ")[0] + "NCCL INFO " + lines[101].split("AllReduce")[0] + "\n" + "AllReduce" + lines[100].split("AllReduce")[1], lines[100] + " [repeated 7x across cluster]"):
+            told, hints = self.of("\n".join(lines[:100] + [torn] + lines[102:]) + "\n")
+            self.assertEqual((told["ranks_are"], hints), ("unknown", {}))
+            self.assertIn("cannot tell whether ranks agree, as 1 of the lines are torn", self.said())
+
     def test_more_calls_than_are_kept(self) -> None:
         job = self.uneven({0: 5000, 1: 4990, 2: 5000})
         told, hints = self.of(job.text())

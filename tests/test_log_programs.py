@@ -115,6 +115,14 @@ class Rates(Case):
         told = json.loads(run("diff", self.path, other, "--json")[1])
         self.assertEqual((told["changes"], told["notes"]), ([], ["throughput is not compared: that of A is of one GPU"]))
 
+    def test_every_rank_prints(self) -> None:
+        """One line of a step, with the least of the rates; in any order."""
+        told = self.of("".join(titan(10 * i, 5760 - 10 * r) for i in range(1, 60) for r in (3, 0, 1, 2)))
+        self.assertEqual((told["rates"]["count"], told["rates"]["median_per_s"], told["rates"]["max_per_s"]), (59, 5730, 5730))
+        noise = [((i * 7919) % 101 - 50) / 50 for i in range(300)]
+        told = self.of("".join(titan(10 * i + 10, round((5760 if i < 180 else 4320) + 40 * noise[i]) - r) for i in range(300) for r in range(8)))
+        self.assertIn("slower_since", self.hints(told))
+
     def test_a_warm_up(self) -> None:
         told = self.of("".join(titan(i, 100 if i == 1 else 5760) for i in range(1, 40)))
         self.assertEqual((told["rates"]["warmup_per_s"], told["rates"]["median_per_s"], told["rates"]["min_per_s"]), (100, 5760, 5760))

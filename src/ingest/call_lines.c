@@ -7,8 +7,9 @@
  *   node1:4711:4711 [3] NCCL INFO comm 0x55… rank 3 nranks 8 cudaDev 3 … - Destroy COMPLETE
  *
  * Traps: opCount rises only with calls that need a proxy on that rank, so ranks' are not comparable, and calls are counted
- * by lines; processes that share a pipe glue their lines; an address is used
- * again for another communicator; without SUBSYS=INIT nothing says which rank a process is.
+ * by lines; processes that share a pipe glue their lines, and older versions write head and text one by one, so that those of
+ * another process stand between; an address is used again for another communicator; without SUBSYS=INIT nothing says which
+ * rank a process is.
  */
 #include "ingest/call_lines.h"
 
@@ -222,12 +223,22 @@ static bool take_message(hu_str text, hu_str process, uint64_t number, hu_arena 
     return true;
 }
 
+/* A call without its head, or one that stands for several: "Broadcast: opCount 1 …", "… [repeated 7x across cluster]". */
+static bool is_torn(hu_str line)
+{
+    const hu_str call = behind(line, ": opCount ");
+    const hu_str head = {line.p, call.n ? (size_t)(call.p - line.p) : 0};
+
+    return call.n && (!hu_str_has(head, HU_STR("NCCL INFO ")) || hu_str_has(call, HU_STR("[repeated ")));
+}
+
 bool hu_call_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_calls *out)
 {
     hu_str before = line, rest;
 
     if (!hu_str_has(line, HU_STR("opCount ")) && !hu_str_has(line, HU_STR("COMPLETE")))
         return true;
+    out->n_torn += is_torn(line);
     for (rest = behind(line, "NCCL INFO "); rest.n;) {
         const char  *next = memmem(rest.p, rest.n, "NCCL INFO ", 10);
         const hu_str text = {rest.p, next ? (size_t)(next - rest.p) : rest.n};

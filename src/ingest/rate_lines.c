@@ -23,6 +23,8 @@
 
 #include "ingest/step_lines.h"
 
+enum { LOOKED_BACK = 8, TWIN_LINES = 40 };
+
 static hu_str behind(hu_str line, const char *text)
 {
     const size_t n = strlen(text);
@@ -47,6 +49,23 @@ static hu_log_rate none(int64_t iteration, uint64_t number)
 static bool is_told(const hu_log_rate *rate)
 {
     return rate->per_s[HU_LOG_RATE_TOKENS] > 0 || rate->per_s[HU_LOG_RATE_SAMPLES] > 0 || rate->per_s[HU_LOG_RATE_STEPS] > 0;
+}
+
+/* Ranks print the same step one behind the other: the slowest counts. */
+static bool add(const hu_log_rate *rate, hu_arena *arena, hu_log_rates *out)
+{
+    for (size_t i = out->at.n; i && i + LOOKED_BACK > out->at.n && rate->line - out->at.at[i - 1].line <= TWIN_LINES; i--) {
+        hu_log_rate *twin = &out->at.at[i - 1];
+
+        if (twin->iteration != rate->iteration)
+            continue;
+        for (int k = 0; k < HU_LOG_RATE_KINDS; k++)
+            if (!(twin->per_s[k] <= rate->per_s[k]))
+                twin->per_s[k] = rate->per_s[k] > 0 ? rate->per_s[k] : twin->per_s[k];
+        twin->line = rate->line;
+        return true;
+    }
+    return hu_vec_push(arena, &out->at, *rate);
 }
 
 /* servers */
@@ -192,7 +211,7 @@ static bool take_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_rate
         rate.per_s[HU_LOG_RATE_SAMPLES] = first_of(line, samples);
         rate.per_s[HU_LOG_RATE_STEPS] = first_of(line, steps);
     }
-    return rate.iteration < 0 || !is_told(&rate) || hu_line_is_of_something_else(line) || hu_vec_push(arena, &out->at, rate);
+    return rate.iteration < 0 || !is_told(&rate) || hu_line_is_of_something_else(line) || add(&rate, arena, out);
 }
 
 /* At the end of a run, over all of it. */

@@ -37,6 +37,7 @@ typedef struct {
     HU_VEC(hu_log_member) members;
     HU_VEC(hu_str) operations; /* "AllReduce" */
     uint64_t  n;               /* lines of collectives */
+    uint64_t  n_torn;          /* and of such whose rank is not told any more: torn, or left out by Ray */
     uint32_t *slots;           /* by process and address: 1 + the member's number; 0 is free */
 } hu_log_calls;
 

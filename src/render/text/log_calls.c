@@ -19,7 +19,13 @@ void hu_calls_text(const hu_log_report *r, hu_out *out)
         n += (size_t)snprintf(line + n, sizeof line - n, "; in %s communicator%s that can be compared, %s",
                               hu_say_count((int64_t)a->n_communicators).t, hu_plural((int64_t)a->n_communicators),
                               words[a->cause]);
-    if (a->n_unknown)
+    if (r->log->calls.n_torn)
+        snprintf(
+            line + n, sizeof line - n,
+            "; cannot tell whether ranks agree, as %s of the lines are torn or stand for several: let each process write a "
+            "file of its own (NCCL_DEBUG_FILE=nccl.%%h.%%p)",
+            hu_say_count((int64_t)r->log->calls.n_torn).t);
+    else if (a->n_unknown)
         snprintf(
             line + n, sizeof line - n,
             "; in %s cannot tell whether ranks agree: they send and receive too, or nothing says which processes belong "
