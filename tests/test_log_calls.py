@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from tests.log_schema import validate
 from tests.program import SHARED, run, skip_loudly
 
 REAL = SHARED / "traces/nccl/timez-fault/nccl.log"
@@ -54,6 +55,7 @@ class Case(unittest.TestCase):
         status, out, err = run("report", self.path, "--json")
         self.assertEqual(status, 0, err)
         told = json.loads(out)
+        validate(told)
         return told["calls"], {h["id"]: h["words"] for h in told["hints"]}
 
     def said(self) -> str:

@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from tests.log_schema import validate
 from tests.program import run
 
 E = "\x1b"
@@ -27,7 +28,9 @@ class Case(unittest.TestCase):
         self.path.write_bytes(text.encode())
         status, out, err = run("report", self.path, "--json")
         self.assertEqual(status, 0, err)
-        return json.loads(out)
+        told = json.loads(out)
+        validate(told)
+        return told
 
     def said(self) -> str:
         return " ".join(run("report", self.path)[1].decode().split())

@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from tests.log_schema import validate
 from tests.program import run
 
 STUCK = ("[rank{r}]:[E205 18:11:06.380750231 ProcessGroupNCCL.cpp:1346] [PG ID 12 PG GUID 99(EXPERT_MODEL_PARALLEL_GROUP) Rank {g}] First PG on this rank that detected no heartbeat of its watchdog.\n"
@@ -49,6 +50,7 @@ class Stalls(unittest.TestCase):
         status, out, err = run("report", *paths, "--json")
         self.assertEqual(status, 0, err)
         told = json.loads(out)
+        validate(told)
         return told, {h["id"]: h["words"] for h in told["hints"]}
 
     def test_each(self) -> None:

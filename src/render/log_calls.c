@@ -104,7 +104,7 @@ static void hint_differ(const hu_log_calls *calls, const hu_calls_answer *a, hu_
     HU_LOG_SAY(
         hint,
         "In NCCL collective #%s of a communicator of %s ranks, %s called %s, where %s called %s: a job with such calls "
-        "hangs or computes nonsense. %s",
+        "hangs or gives wrong results. %s",
         hu_say_count((int64_t)a->number).t, hu_say_count(a->ranks).t, who, odd, say_other(a->other).t, other,
         a->is_skip ? "From there on it calls what the others called one later: it skipped a call that they made, or the "
                      "log lost a line. Look for a branch that not all ranks take."
