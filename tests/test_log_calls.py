@@ -81,7 +81,7 @@ class Calls(Case):
         words = hints["calls_behind"]
         self.assertTrue(words.startswith("Rank 3 (node0:1003) has called 41 NCCL collectives of a communicator of 8 ranks, the others 42 to 91. "
                                          "The first that it has not called: #42, AllGather of 4,096 bfloat16."), words)
-        self.assertRegex(words, r"Before that: AllReduce of 1,040 float32 \(sum\) \(line \d+\)")
+        self.assertRegex(words, r"Before that: AllReduce of 1,040 float32 \(sum\) \(line \d+\)\. If the job hangs, the others wait there: py-spy dump --pid 1003 on node0 says what it does instead\.$")
         self.assertIn("not all ranks called as many when the log ends", self.said())
 
     def test_all_alike(self) -> None:
@@ -193,7 +193,8 @@ class Calls(Case):
     def test_lines_that_are_torn(self) -> None:
         """Of calls whose head is lost nobody knows whose they are, so ranks are not compared."""
         lines = self.uneven({p: 60 for p in range(4)}).lines
-        for torn in (lines[100].split("NCCL INFO ")[0] + "NCCL INFO " + lines[101].split("AllReduce")[0] + "\n" + "AllReduce" + lines[100].split("AllReduce")[1], lines[100] + " [repeated 7x across cluster]"):
+        for torn in (lines[100].split("NCCL INFO ")[0] + "NCCL INFO " + lines[101].split("AllReduce")[0] + "\n" + "AllReduce" + lines[100].split("AllReduce")[1],
+                     lines[100] + " [repeated 7x across cluster]"):
             told, hints = self.of("\n".join(lines[:100] + [torn] + lines[102:]) + "\n")
             self.assertEqual((told["ranks_are"], hints), ("unknown", {}))
             self.assertIn("cannot tell whether ranks agree, as 1 of the lines are torn", self.said())

@@ -6,7 +6,7 @@
 
 #include "render/flight.h"
 
-enum { NAME_BYTES = 64, WORDS_BYTES = 200 };
+enum { NAME_BYTES = 64, WORDS_BYTES = 180 };
 
 /* "AllReduce of 1,024 float32 (line 512)"; NULL: the call is not known any more. */
 static void say_call(const hu_log_calls *calls, const hu_log_call *call, bool has_line, char out[WORDS_BYTES])
@@ -74,24 +74,39 @@ static hu_said say_other(const hu_log_member *m)
     return said;
 }
 
+/* "py-spy dump --pid 4711 on node1" of "node1:4711". */
+static hu_said say_look(const hu_log_member *m)
+{
+    const char *colon = memrchr(m->process.p, ':', m->process.n);
+    const int   host = colon ? (int)(colon - m->process.p) : 0;
+    hu_said     said;
+
+    snprintf(said.t, sizeof said.t, "py-spy dump --pid %.*s on %.*s", colon ? (int)m->process.n - host - 1 : 0,
+             colon ? colon + 1 : "", host < 32 ? host : 32, m->process.p);
+    return said;
+}
+
 static void hint_behind(const hu_log_calls *calls, const hu_calls_answer *a, hu_log_hint *hint)
 {
     const hu_log_member *m = a->odd[0];
-    char                 who[WORDS_BYTES], missed[WORDS_BYTES], last[WORDS_BYTES], most[80] = "";
-    const bool           is_one = a->n_odd == 1;
+    char       who[WORDS_BYTES], missed[WORDS_BYTES], call[WORDS_BYTES], last[WORDS_BYTES + 32] = "", most[80] = "";
+    const bool is_one = a->n_odd == 1;
 
     say_odd(a, true, who);
     say_call(calls, hu_log_call_of(a->other, a->number - 1), false, missed);
-    say_call(calls, m->n ? hu_log_call_of(m, m->n - 1) : NULL, true, last);
+    if (m->n) {
+        say_call(calls, hu_log_call_of(m, m->n - 1), true, call);
+        snprintf(last, sizeof last, " Before that: %s.", call);
+    }
     if (a->other->n > a->least)
         snprintf(most, sizeof most, " to %s", hu_say_count((int64_t)a->other->n).t);
-    HU_LOG_SAY(hint,
-               "%s %s %s NCCL collectives of a communicator of %s ranks, the others %s%s. The first that %s: #%s, %s. "
-               "%s%s If the job hangs, the others wait there: py-spy dump --pid PID says what %s doing.",
-               who, is_one ? "has called" : "have called", hu_say_count((int64_t)m->n).t, hu_say_count(a->ranks).t,
-               hu_say_count((int64_t)a->least).t, most, is_one ? "it has not called" : "they have not called",
-               hu_say_count((int64_t)a->number).t, missed, m->n ? "Before that: " : "", m->n ? last : "",
-               is_one ? "that process is" : "these processes are");
+    HU_LOG_SAY(
+        hint,
+        "%s %s %s NCCL collectives of a communicator of %s ranks, the others %s%s. The first that %s not called: #%s, %s.%s "
+        "If the job hangs, the others wait there: %s says what %s instead.",
+        who, is_one ? "has called" : "have called", hu_say_count((int64_t)m->n).t, hu_say_count(a->ranks).t,
+        hu_say_count((int64_t)a->least).t, most, is_one ? "it has" : "they have", hu_say_count((int64_t)a->number).t, missed,
+        last, is_one ? say_look(m).t : "py-spy dump --pid PID", is_one ? "it does" : "they do");
 }
 
 static void hint_differ(const hu_log_calls *calls, const hu_calls_answer *a, hu_log_hint *hint)
