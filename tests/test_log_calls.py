@@ -197,7 +197,7 @@ class Calls(Case):
                      lines[100] + " [repeated 7x across cluster]"):
             told, hints = self.of("\n".join(lines[:100] + [torn] + lines[102:]) + "\n")
             self.assertEqual((told["ranks_are"], hints), ("unknown", {}))
-            self.assertIn("cannot tell whether ranks agree, as 1 of the lines are torn", self.said())
+            self.assertIn("cannot tell whether ranks agree: 1 line is torn or stands for several", self.said())
 
     def test_more_calls_than_are_kept(self) -> None:
         job = self.uneven({0: 5000, 1: 4990, 2: 5000})

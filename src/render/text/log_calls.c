@@ -22,9 +22,10 @@ void hu_calls_text(const hu_log_report *r, hu_out *out)
     if (r->log->calls.n_torn)
         snprintf(
             line + n, sizeof line - n,
-            "; cannot tell whether ranks agree, as %s of the lines are torn or stand for several: let each process write a "
-            "file of its own (NCCL_DEBUG_FILE=nccl.%%h.%%p)",
-            hu_say_count((int64_t)r->log->calls.n_torn).t);
+            "; cannot tell whether ranks agree: %s line%s torn or stand%s for several. Let each process write a file of its "
+            "own (NCCL_DEBUG_FILE=nccl.%%h.%%p)",
+            hu_say_count((int64_t)r->log->calls.n_torn).t, r->log->calls.n_torn == 1 ? " is" : "s are",
+            r->log->calls.n_torn == 1 ? "s" : "");
     else if (a->n_unknown)
         snprintf(
             line + n, sizeof line - n,
