@@ -67,7 +67,7 @@ READ = [
            "ranges, graphs and command lists: counted", "`ncu --set full`", ("ncu/*/*",)),
     Format("", "execution traces: PyTorch, Chakra", "execution-trace", "schemas 1.0.1 to 1.1.0, `.et`", "operators, calls, shapes, nesting (`report`; joined to a trace by `rf_id`)",
            "values, outputs, dependencies", "`torch.profiler.ExecutionTraceObserver`", ("et/*/*",)),
-    Format("", "logs of training runs", "step-log", "Megatron-LM, DeepSpeed, others; NCCL 2.7 to 2.27", "times of steps and their parts, NCCL's lines (`report`, alone or beside a trace)",
+    Format("", "logs of training runs", "step-log", "Megatron-LM, DeepSpeed, torchtitan, Transformers, Keras, verl, vLLM and others; NCCL 2.7 to 2.27", "times of steps and their parts, or throughput; NCCL's lines and calls, timeouts (`report`, alone or beside a trace)",
            "why (not in the file)", "`NCCL_DEBUG=INFO`", ("deepspeed/*/*.md", "deepspeed/*/*.out", "deepspeed/*/*.log", "nccl/bigscience-bandwidth/*")),
     Format("", "DeepSpeed: comms logger, flops profiler, autotuner", "step-log", "0.4, 0.12 and one that does not say; metrics.json not yet seen",
            "collectives and their waits, modules by time, the best configuration", "when anything ran", "`comms_logger`, `flops_profiler`",

@@ -680,6 +680,25 @@ class Faces(Case):
             status, _, err = run("report", self.write((line + "\n") * 3, "x.log"))
             self.assertEqual((status, "this is text, not a format that holdup reads" in " ".join(err.split())), (3, True), err)
 
+    def test_a_pattern_is_tried_before_it_is_told(self) -> None:
+        """It reads the times of the log, or none is told."""
+        for form, ns in (("it {i} = {t:.1f} ms", 3_500_000), ("Batch #{i}: loss 2.10 ({t:.1f} sec)", 3_500_000_000),
+                         ("update {i}, lr 1e-4, {t:.1f}s", 3_500_000_000), ("[worker] Iteration {i} -> {t:.1f} us", 3_500)):
+            with self.subTest(form=form):
+                path = self.write("# a program of our own\n" + "".join(form.format(i=i, t=3.5 + i % 2 / 1000) + "\n" for i in range(1, 40)))
+                status, _, err = run("report", path)
+                self.assertEqual(status, 3)
+                pattern = re.search(r"--pattern '(.*)'", " ".join(err.split()))
+                self.assertIsNotNone(pattern, err)
+                step = self.ask(path, "--pattern", pattern[1])["step"]
+                self.assertEqual((step["count"], step["median_ns"], step["unit"]), (39, ns, "told"))
+        for form in ("batch {i} loss 2.1", "batch {i}: {i}.5 s since the start", "batch {i} 3.5 s, 99 s to go", "batch {i} 3.5 s (00:12:07 to go)",
+                     "batch 7: 3.5 s", "batch {i}: 5 samples/s", "batch {i}: 7"):
+            with self.subTest(form=form):
+                status, _, err = run("report", self.write("".join(form.format(i=i) + "\n" for i in range(1, 40))))
+                self.assertEqual((status, "--pattern '" in err), (3, False), err)
+                self.assertIn("of a log, --pattern tells how it prints the number and the time of a step", " ".join(err.split()))
+
     def test_what_is_no_log_is_refused(self) -> None:
         for text in ("hello\nworld\n", "step 3 of the recipe: stir for 5 min\n", "# notes\nsee iteration 12 of the plan\n"):
             status, _, err = run("report", self.write(text))

@@ -52,6 +52,8 @@ static bool compare_steps(const hu_step_log *log[2], const hu_log_answer *answer
     }
     if (isfinite(a->batch) && isfinite(b->batch) && a->batch != b->batch)
         add(out, "a step of A is of %.0f samples, and of B of %.0f: compare samples per second", a->batch, b->batch);
+    if (log[0]->is_from_bars != log[1]->is_from_bars)
+        add(out, "steps of %s are means by a progress bar", who(log[0]->is_from_bars, log[1]->is_from_bars));
     error = a->step.stddev * a->step.stddev / (double)a->step.n + b->step.stddev * b->step.stddev / (double)b->step.n;
     out->has_step = true;
     out->is_clear = isfinite(error) && fabs(b->step.median - a->step.median) > 2 * sqrt(error);
@@ -63,6 +65,27 @@ static bool compare_rates(const hu_log_answer *a, const hu_log_answer *b, hu_are
     return put(out, arena, HU_LOG_CHANGE_RATE, HU_STR("samples/s"), 0, a->samples, b->samples) &&
            put(out, arena, HU_LOG_CHANGE_RATE, HU_STR("tokens/s"), 0, a->tokens, b->tokens) &&
            put(out, arena, HU_LOG_CHANGE_RATE, HU_STR("TFLOP/s per GPU"), 0, a->tflops, b->tflops);
+}
+
+/* Of logs that print no time. */
+static bool compare_throughput(const hu_step_log *log[2], const hu_log_answer *answer[2], hu_arena *arena,
+                               hu_log_difference *out)
+{
+    static const char *const names[] = {"tokens/s", "samples/s", "steps/s"};
+    const hu_rates_answer   *a = &answer[0]->rates, *b = &answer[1]->rates;
+
+    if (log[0]->steps.n || log[1]->steps.n)
+        return true;
+    if (a->times && b->times && a->kind == b->kind && a->is_of_gpu != b->is_of_gpu)
+        add(out, "throughput is not compared: that of %s is of one GPU", who(a->is_of_gpu, b->is_of_gpu));
+    else if (a->times && b->times && a->kind == b->kind &&
+             !put(out, arena, HU_LOG_CHANGE_RATE, hu_str_of(names[a->kind]), 0, hu_log_rate_of(a->times->step.median),
+                  hu_log_rate_of(b->times->step.median)))
+        return false;
+    if (log[0]->rates.is_serving || log[1]->rates.is_serving)
+        add(out, "the rates of a server are those of the requests that came: compare only runs under the same load");
+    return (a->times && b->times && a->kind == HU_LOG_RATE_STEPS) ||
+           put(out, arena, HU_LOG_CHANGE_RATE, HU_STR("steps/s"), 0, a->steps_per_s, b->steps_per_s);
 }
 
 static bool compare_parts(const hu_log_answer *a, const hu_log_answer *b, hu_arena *arena, hu_log_difference *out)
@@ -140,5 +163,6 @@ bool hu_log_difference_measure(const hu_step_log *log[2], const hu_log_answer *a
 {
     *out = (hu_log_difference){0};
     return compare_steps(log, answer, arena, out) && compare_rates(answer[0], answer[1], arena, out) &&
-           compare_parts(answer[0], answer[1], arena, out) && compare_tests(log[0], log[1], arena, out);
+           compare_throughput(log, answer, arena, out) && compare_parts(answer[0], answer[1], arena, out) &&
+           compare_tests(log[0], log[1], arena, out);
 }

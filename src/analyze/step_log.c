@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/log_rates.h"
+
 enum { LEAST_FOR_CHANGE = 20, LEAST_SLOW_FOR_PERIOD = 3, LEAST_OF_RANK = 8 };
 static const double SLOW_RANK = 1.1;     /* times the median of the other ranks */
 static const double SLOW = 1.5;          /* times the median */
@@ -566,6 +568,7 @@ bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer 
                              : !measure_ranks(log->ranks.at, log->ranks.n, arena, out)) ||
         !measure_steps(log, arena, out) || !measure_parts(log, arena, out) || !measure_benches(log, arena, out) ||
         !measure_prints(log, arena, out) || !hu_log_hang_measure(log, arena, &out->hang) ||
+        !hu_log_calls_measure(&log->calls, arena, &out->calls) || !hu_log_rates_measure(&log->rates, arena, &out->rates) ||
         !hu_log_ops_measure(&log->ops, arena, &out->ops) || !hu_log_flops_measure(&log->flops, arena, &out->flops) ||
         !hu_inspector_measure(&log->inspector, arena, &out->inspector))
         return false;

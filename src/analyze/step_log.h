@@ -5,6 +5,7 @@
 
 #include "analyze/bandwidth.h"
 #include "analyze/inspector.h"
+#include "analyze/log_calls.h"
 #include "analyze/log_hang.h"
 #include "analyze/log_tables.h"
 #include "base/stats.h"
@@ -31,7 +32,27 @@ typedef struct {
     double      share;         /* of the typical step, by medians; NaN: once, or without steps */
 } hu_log_share;
 
+typedef struct hu_log_answer hu_log_answer;
+
+/* Of lines that tell throughput and no time. */
 typedef struct {
+    hu_log_rate_kind kind; /* of those that it tells, the most telling */
+    const hu_log_answer
+          *times; /* what steps would take that have HU_LOG_RATE_WORK of it each; NULL: there are no such lines */
+    bool   is_of_gpu;
+    double steps_per_s, samples_per_s; /* medians beside it, or over the whole run; NaN */
+    double running, waiting, cache;    /* of a server: medians of requests, and of the share of its KV cache; NaN */
+} hu_rates_answer;
+
+#define HU_LOG_RATE_WORK 1e6
+
+/* A rate of the same work in a time of `times`. */
+static inline double hu_log_rate_of(double ns)
+{
+    return HU_LOG_RATE_WORK * 1e9 / ns;
+}
+
+struct hu_log_answer {
     bool     has_no_unit; /* what is called ns of steps below is not: it is the printed number times HU_LOG_BARE */
     hu_stats step;        /* ns of a step, by lines, without the warm-up */
     int64_t  n_steps;     /* steps that the lines stand for */
@@ -68,12 +89,14 @@ typedef struct {
     HU_VEC(hu_log_share) parts; /* the longest first, those of another behind it */
     hu_stats            bus;    /* bits per second that ranks printed of a test of their own; n is 0 without */
     hu_log_hang         hang;
+    hu_calls_answer     calls;
+    hu_rates_answer     rates;
     hu_op_answer        ops;
     hu_flops_answer     flops;
     hu_inspector_answer inspector;
     HU_VEC(hu_bench_answer) benches; /* of tests of collectives, as they are in the log */
     double rest_ns;                  /* of the typical step, in no part; NaN: there are no parts, or they overlap */
-} hu_log_answer;
+};
 
 /* Borrows texts from `log`.  False: no memory. */
 bool hu_step_log_measure(const hu_step_log *log, hu_arena *arena, hu_log_answer *out);

@@ -92,7 +92,7 @@ bool hu_looks_like_text(hu_str head)
     enum { LOOKED_AT = 4096 };
 
     for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
-        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
+        if ((unsigned char)head.p[i] < ' ' && !memchr("\b\t\n\r\f\x1b", head.p[i], 6))
             return false;
     return head.n > 0;
 }

@@ -23,21 +23,6 @@ static const char *const kinds[HU_INPUT_KINDS] = {
     [HU_INPUT_EXECUTION] = "an execution trace, which has no times",
 };
 
-static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, hu_step_log *log, hu_log_answer *answer,
-                    hu_error *err)
-{
-    const hu_input_options options = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &options, err);
-    int                    rc;
-
-    *log = (hu_step_log){.writer = HU_STR("")};
-    if (!in)
-        return err->code;
-    rc = hu_step_log_read(in, NULL, arena, log, err);
-    hu_input_close(in);
-    return rc < 0 || hu_step_log_measure(log, arena, answer) ? rc : hu_fail_memory(err);
-}
-
 static int write_answer(const hu_shared *shared, const hu_log_difference *x, const hu_str *names, hu_error *err)
 {
     hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
@@ -60,9 +45,13 @@ static int compare(const hu_shared *shared, char **paths, hu_arena *arena, hu_er
     const hu_log_answer *answers[2] = {&answer[0], &answer[1]};
     const hu_str         names[2] = {hu_str_of(paths[0]), hu_str_of(paths[1])};
 
-    for (int k = 0; k < 2; k++)
-        if (read_one(paths[k], &shared->limits, arena, &log[k], &answer[k], err) < 0)
+    for (int k = 0; k < 2; k++) {
+        log[k] = (hu_step_log){.writer = HU_STR("")};
+        if (hu_step_log_read_path(paths[k], NULL, &shared->limits, arena, &log[k], err) < 0)
             return err->code;
+        if (!hu_step_log_measure(&log[k], arena, &answer[k]))
+            return hu_fail_memory(err);
+    }
     if (!hu_log_difference_measure(logs, answers, arena, &x))
         return hu_fail_memory(err);
     return write_answer(shared, &x, names, err);

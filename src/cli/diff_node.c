@@ -6,18 +6,18 @@
 
 #include "cli/report_node.h"
 #include "cli/terminal.h"
-#include "job/sorted.h"
 #include "job/spread.h"
 #include "render/node_difference.h"
 
 bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out)
 {
-    hu_error unused;
+    const hu_glance *seen;
+    hu_error         unused;
 
-    if (hu_spread_inputs(NULL, &path, 1, false, arena, out, &unused) < 0 || out->n == 0)
+    if (hu_spread_inputs(NULL, &path, 1, false, limits, arena, out, &unused) < 0 || out->n == 0)
         return false;
     for (size_t i = 0; i < out->n; i++)
-        if (hu_input_kind_of(out->at[i], limits) != HU_INPUT_NODE)
+        if (!(seen = hu_glances_at(out->glances, out->at[i], &unused)) || seen->kind != HU_INPUT_NODE)
             return false;
     return true;
 }

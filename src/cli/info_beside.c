@@ -125,11 +125,12 @@ static void write_log(writer *w, const hu_beside_log *l)
     const bool         has_calls = l->log.inspector.n_files > 0;
 
     text(w, "format", "format",
-         l->log.steps.n     ? HU_STR("log of a training run")
-         : has_calls        ? HU_STR("calls of NCCL's Inspector")
-         : l->log.benches.n ? HU_STR("results of a test of collectives")
-         : nccl->n_lines    ? HU_STR("log with lines of NCCL, and none of steps")
-                            : HU_STR("log without times of steps"));
+         l->log.steps.n      ? HU_STR("log of a training run")
+         : has_calls         ? HU_STR("calls of NCCL's Inspector")
+         : l->log.benches.n  ? HU_STR("results of a test of collectives")
+         : l->log.rates.at.n ? HU_STR("log with throughput, without times of steps")
+         : nccl->n_lines     ? HU_STR("log with lines of NCCL, and none of steps")
+                             : HU_STR("log without times of steps"));
     text(w, "tool", "tool",
          l->log.writer.n              ? l->log.writer
          : nccl->n_lines || has_calls ? HU_STR("NCCL")
@@ -170,19 +171,6 @@ static void write_results(writer *w, const hu_results *f)
     }
 }
 
-static int read_results(const char *path, const hu_limits *limits, hu_arena *arena, hu_results *out, hu_error *err)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &how, err);
-    int                    rc;
-
-    if (!in)
-        return err->code;
-    rc = hu_results_read(in, arena, out, err);
-    hu_input_close(in);
-    return rc;
-}
-
 /* Of logs and sums.  Returns 0 or the error. */
 static int read_printed(hu_input_kind kind, const hu_inputs *one, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                         hu_error *err)
@@ -219,7 +207,7 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     else if (rc == 0 && (kind == HU_INPUT_LOG || kind == HU_INPUT_SUMS))
         rc = read_printed(kind, &one, how->limits, arena, &printed, err);
     else if (rc == 0 && kind == HU_INPUT_RESULTS)
-        rc = read_results(path, how->limits, arena, &results, err);
+        rc = hu_results_read_path(path, how->limits, arena, &results, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {

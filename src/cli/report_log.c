@@ -25,20 +25,6 @@ int hu_log_pattern_compile(const char *pattern, regex_t *out, hu_error *err)
                    "--pattern needs two groups, of the step's number and its time: 'step ([0-9]+) took ([0-9.]+) (ms)'");
 }
 
-static int read_one(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena, hu_step_log *out,
-                    hu_error *err)
-{
-    const hu_input_options options = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &options, err);
-    int                    rc;
-
-    if (!in)
-        return err->code;
-    rc = hu_step_log_read(in, how, arena, out, err);
-    hu_input_close(in);
-    return rc;
-}
-
 static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_arena *arena, hu_error *err)
 {
     hu_log_answer       answer;
@@ -73,7 +59,7 @@ int hu_report_log(const hu_shared *shared, const hu_inputs *inputs, const hu_log
             "--%s is not for logs, which have no timeline; they take --pattern, --time-unit, --json, --output and --top",
             other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
-        rc = read_one(inputs->at[i], how, &shared->limits, arena, &log, &err);
+        rc = hu_step_log_read_path(inputs->at[i], how, &shared->limits, arena, &log, &err);
     if (rc == 0 && how->pattern && log.steps.n == 0)
         rc = hu_fail(&err, HU_EFORMAT, inputs->at[0], HU_NO_OFFSET,
                      "no line fits --pattern; its groups are the step's number, its time and, if you like, s, ms or us");

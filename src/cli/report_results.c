@@ -23,20 +23,6 @@ bool hu_is_results(const char *path, const hu_limits *limits)
     return is;
 }
 
-static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, hu_results *out, hu_error *err)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &how, err);
-    int                    rc;
-
-    if (!in)
-        return err->code;
-    rc = hu_results_read(in, arena, out, err);
-    out->file = hu_str_of(path);
-    hu_input_close(in);
-    return rc;
-}
-
 static hu_out *open_output(const hu_shared *shared, hu_error *err)
 {
     hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
@@ -58,7 +44,7 @@ int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const ch
                      "--%s is not for results of benchmarks, which have no timeline; they take --json, --output and --top",
                      other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
-        rc = read_one(inputs->at[i], &shared->limits, arena, &files[i], &err);
+        rc = hu_results_read_path(inputs->at[i], &shared->limits, arena, &files[i], &err);
     if (rc < 0 || !(out = open_output(shared, &err)))
         return hu_command_fail(&err);
     if (shared->json)
@@ -82,7 +68,7 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
     if (err.code)
         return hu_command_fail(&err);
     for (size_t k = 0; k < HU_COUNT(files); k++)
-        if (read_one(paths[k], &shared->limits, arena, &files[k], &err) < 0)
+        if (hu_results_read_path(paths[k], &shared->limits, arena, &files[k], &err) < 0)
             return hu_command_fail(&err);
     if (files[0].memory.n_samples && files[1].memory.n_samples) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "ingest/format.h"
+#include "ingest/log_pattern.h"
 #include "ingest/step_log.h"
 #include "ingest/strangers.h"
 
@@ -15,19 +16,31 @@ static bool is_python(hu_str head)
     return hu_str_starts(head, HU_STR("{'"));
 }
 
+/* `head` is looked at again, so whoever reads on in `in` comes later. */
 static int fail_text(hu_input *in, hu_str head, hu_error *err)
 {
+    const char *pattern = hu_log_pattern_for(head);
+
     if (hu_step_log_begins(in))
         return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
-                       "this is a log, which has no timeline; `holdup report FILE` tells what it says");
-    if (hu_str_has(head, HU_STR("s/it")) || hu_str_has(head, HU_STR("it/s")))
+                       "this is a log, which has no timeline; `holdup report FILE` tells what it says%s",
+                       hu_input_path(in) ? "" : ", and `holdup report -` what a pipe does");
+    if (pattern && hu_str_has(hu_str_of(pattern), HU_STR("s/it")))
         return hu_fail(
             err, HU_EFORMAT, hu_input_name(in), 0,
-            "this is a log with a progress bar, which holdup reads with --pattern alone (docs/formats/step-log.md): "
-            "holdup report FILE --pattern '([0-9]+)/[0-9]+ \\[.* ([0-9.]+)(s/it|it/s)'");
-    return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
-                   "this is text, not a format that holdup reads (docs/formats.md); of a log tell how it prints a step: "
-                   "holdup report FILE --pattern 'step ([0-9]+).* ([0-9.]+) (ms|s)'");
+            "this is a log with a progress bar, by whose elapsed time no steps can be told; the rates that it prints, "
+            "running means, are read by: holdup report FILE --pattern '%s'",
+            pattern);
+    if (pattern)
+        return hu_fail(
+            err, HU_EFORMAT, hu_input_name(in), 0,
+            "this is text, not a format that holdup reads (docs/formats.md); its times of steps are read by: holdup "
+            "report FILE --pattern '%s'",
+            pattern);
+    return hu_fail(
+        err, HU_EFORMAT, hu_input_name(in), 0,
+        "this is text, not a format that holdup reads (docs/formats.md); of a log, --pattern tells how it prints the "
+        "number and the time of a step (docs/formats/step-log.md)");
 }
 
 static int fail_unknown(hu_input *in, hu_str head, hu_error *err)

@@ -224,3 +224,17 @@ int hu_results_read(hu_input *in, hu_arena *arena, hu_results *out, hu_error *er
         return hu_fail_memory(err);
     return check_any(in, out, err);
 }
+
+int hu_results_read_path(const char *path, const hu_limits *limits, hu_arena *arena, hu_results *out, hu_error *err)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_results_read(in, arena, out, err);
+    out->file = hu_str_of(path);
+    hu_input_close(in);
+    return rc;
+}

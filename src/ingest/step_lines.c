@@ -52,10 +52,13 @@ static char lower(char c)
 static bool find_word(hu_str line, size_t from, const char *key, size_t *end)
 {
     const size_t n = strlen(key);
+    const char   upper = key[0] >= 'a' && key[0] <= 'z' ? (char)(key[0] - 'a' + 'A') : key[0];
 
     for (size_t i = from; i + n <= line.n; i++) {
-        size_t k = 0;
+        size_t k = 1;
 
+        if (line.p[i] != key[0] && line.p[i] != upper) /* nearly always: keys are many, and lines long */
+            continue;
         if (i && is_word(line.p[i - 1]) && is_word(key[0]))
             continue;
         while (k < n && lower(line.p[i + k]) == key[k])
@@ -89,6 +92,24 @@ static bool number_behind(hu_str line, const char *key, double *out, size_t *end
             return true;
         }
     }
+    return false;
+}
+
+size_t hu_line_number_at(hu_str text, double *out)
+{
+    const size_t from = skip(text, 0, " ");
+    const size_t n = number_at(text, from, out);
+
+    return n ? from + n : 0;
+}
+
+bool hu_line_quoted(hu_str line, const char *key, double *out)
+{
+    size_t from = 0;
+
+    while (find_word(line, from, key, &from))
+        if (number_at(line, skip(line, from, " \t:='\""), out))
+            return true;
     return false;
 }
 
@@ -357,7 +378,9 @@ static double find_seconds(hu_str line, bool *is_bare, bool *is_vague, double *u
         {"step_time_s", 1},
         {"train_step_timing in s", 1}, /* NeMo */
         {"step_seconds", 1},
-        {"seconds:", 1}, /* MaxText: "completed step: 7, seconds: 4.118, TFLOP/s/device: 412.1" */
+        {"timing_s/step", 1}, /* verl */
+        {"batch (t)", 1},     /* open_clip */
+        {"seconds:", 1},      /* MaxText: "completed step: 7, seconds: 4.118, TFLOP/s/device: 412.1" */
         {"step_time", 0},
         {"iter_time", 0},
         {"step time", 0},
@@ -446,7 +469,7 @@ int64_t hu_line_epoch(hu_str line)
 }
 
 /* "53: " of srun -l, "[rank3]", "[default3]:", "[1,3]<stdout>" of mpirun.  Negative: none. */
-static int64_t find_rank(hu_str line)
+int64_t hu_line_rank(hu_str line)
 {
     size_t at = skip(line, 0, " "), n;
     double number;
@@ -480,7 +503,7 @@ bool hu_line_seconds(hu_str line, const char *key, double *out, bool *is_bare)
 }
 
 /* A whole number behind "step", "iter" …, or the first of "[ 10/1251]" and "[0][10/5005]".  Negative: none. */
-static int64_t find_iteration(hu_str line)
+int64_t hu_line_iteration(hu_str line)
 {
     static const char *const keys[] = {"global_step", "iteration", "iter", "step", "steps", "it", "batch"};
     double                   number;
@@ -492,7 +515,7 @@ static int64_t find_iteration(hu_str line)
             const size_t at = skip(line, from, " \t:=#[");
 
             n = number_at(line, at, &number);
-            if (n && number < 1e15 && number == floor(number) && !memchr(line.p + at, '.', n) &&
+            if (n && number < 1e15 && number == floor(number) && (!memchr(line.p + at, '.', n) || i == 0) && /* NeMo: 9.0 */
                 (at + n == line.n || (!is_word(line.p[at + n]) && line.p[at + n] != '%')))
                 return (int64_t)number;
         }
@@ -501,7 +524,7 @@ static int64_t find_iteration(hu_str line)
 }
 
 /* Words of what is no step of training. */
-static bool is_of_something_else(hu_str line)
+bool hu_line_is_of_something_else(hu_str line)
 {
     static const char *const words[] = {
         "eval",  "[eval]",     "evaluation", "evaluating",      "valid",  "validation",     "test",
@@ -526,9 +549,53 @@ static bool has_any_of(hu_str line, const char *const *parts)
 static bool may_tell(hu_str line)
 {
     static const char *const numbers[] = {"tep", "ter", "TEP", "TER", "atch", "[", "it ", "it:", NULL};
-    static const char *const times[] = {"ime", "IME", "dt", "tep", "TEP", "took", "PerSec", NULL};
+    static const char *const times[] = {"ime", "IME", "dt", "tep", "TEP", "took", "PerSec", "(t)", NULL};
 
     return line.n && has_any_of(line, numbers) && has_any_of(line, times);
+}
+
+/* verl tells of the steps that it validates, too, on their line. */
+static bool has_timings(hu_str line)
+{
+    return hu_str_has(line, HU_STR("timing_s/step"));
+}
+
+bool hu_line_timing(hu_str line, size_t *at, hu_str *name, double *seconds)
+{
+    static const char key[] = "timing_s/";
+
+    while (*at < line.n) {
+        const char *found = memmem(line.p + *at, line.n - *at, key, sizeof key - 1);
+        size_t      from, to, n;
+
+        if (!found)
+            break;
+        from = to = (size_t)(found - line.p) + sizeof key - 1;
+        while (to < line.n && is_word(line.p[to]))
+            to++;
+        *at = to;
+        *name = (hu_str){line.p + from, to - from};
+        n = to < line.n && line.p[to] == ':' ? number_at(line, to + 1, seconds) : 0;
+        if (n && name->n && *seconds < MOST_SECONDS && !hu_str_equal(*name, HU_STR("step")))
+            return true;
+    }
+    return false;
+}
+
+/* open_clip counts samples: "Train Epoch: 0 [409600/10000000 (4%)] … Batch (t): 0.456, 8982.46/s, …". */
+static void count_batches(hu_str line, double seconds, hu_log_step *step)
+{
+    static const char key[] = "Batch (t): ";
+    const char       *at = memmem(line.p, line.n, key, sizeof key - 1);
+    const char       *comma = at ? memchr(at, ',', (size_t)(line.p + line.n - at)) : NULL;
+    const hu_str      rest = comma ? (hu_str){comma + 1, (size_t)(line.p + line.n - comma) - 1} : (hu_str){0};
+    double            rate;
+    const size_t      n = comma ? hu_line_number_at(rest, &rate) : 0;
+
+    if (n && n + 1 < rest.n && rest.p[n] == '/' && rest.p[n + 1] == 's' && rate * seconds >= 1) {
+        step->iteration = llround((double)step->iteration / (rate * seconds));
+        step->samples = rate;
+    }
 }
 
 hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
@@ -548,7 +615,7 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
 
     if (!may_tell(line))
         return HU_LINE_NONE;
-    *step = (hu_log_step){.iteration = find_iteration(line), .covers = 1, .epoch = -1, .rank = -1};
+    *step = (hu_log_step){.iteration = hu_line_iteration(line), .covers = 1, .epoch = -1, .rank = -1};
     if (step->iteration < 0)
         return HU_LINE_NONE;
     seconds = find_seconds(line, &is_bare, &step->is_vague, &step->unit_s);
@@ -560,18 +627,19 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
         kind = HU_LINE_PIPELINE;
     else if (isnan(seconds) && find_word(line, 0, "currsamplespersec", &unused))
         kind = HU_LINE_DEEPSPEED;
-    else if (isnan(seconds) || is_of_something_else(line))
+    else if (isnan(seconds) || (hu_line_is_of_something_else(line) && !has_timings(line)))
         return HU_LINE_NONE;
     if (isnan(seconds) && kind != HU_LINE_DEEPSPEED)
         return HU_LINE_NONE;
     step->epoch = find_epoch(line);
-    step->rank = find_rank(line);
+    step->rank = hu_line_rank(line);
     step->is_bare = is_bare && isfinite(seconds);
     step->ns = isnan(seconds) ? 0 : llround(seconds * (step->is_bare ? HU_LOG_BARE : 1e9));
     step->batch = number_or_nan(line, batches);
     step->tokens = rate_or_nan(line, tokens);
     step->samples = rate_or_nan(line, samples);
     step->tflops = rate_or_nan(line, tflops);
+    count_batches(line, seconds, step);
     step->per_s = step->is_bare ? rate_or_nan(line, steps) : (double)NAN;
     return kind;
 }

@@ -14,6 +14,8 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "ingest/autotuning.h"
+#include "ingest/bar_lines.h"
+#include "ingest/call_lines.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/end_lines.h"
 #include "ingest/flops_profile.h"
@@ -22,12 +24,16 @@
 #include "ingest/log_blocks.h"
 #include "ingest/log_interval.h"
 #include "ingest/log_ranks.h"
+#include "ingest/log_text.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_inspector.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
 #include "ingest/nccl_tests_json.h"
+#include "ingest/oom_lines.h"
 #include "ingest/rank_times.h"
+#include "ingest/rate_lines.h"
+#include "ingest/stall_lines.h"
 #include "ingest/step_lines.h"
 #include "ingest/strangers.h"
 #include "ingest/watchdog_lines.h"
@@ -39,8 +45,7 @@ enum {
     LOOKED_BACK = 8,
     LEAST_STEPS = 2,
     LEAST_LINE = 8,
-    LEAST_CUMULATIVE = 12,
-    MOST_OOM = 160
+    LEAST_CUMULATIVE = 12
 };
 
 static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
@@ -54,16 +59,19 @@ typedef struct {
     int64_t        now_ns; /* Unix time that was printed last; 0 none */
     size_t         first;  /* steps before this file */
     size_t         first_of_run;
-    hu_log_step    leader;  /* the last of the rank that a prefix names first; covers is 0 without */
-    hu_line_kind   kind;    /* of the steps so far */
-    HU_VEC(int64_t) data;   /* times of loading that say no unit, as steps */
-    int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str          writer; /* "" */
+    size_t         first_stall; /* of this file */
+    hu_log_step    leader;      /* the last of the rank that a prefix names first; covers is 0 without */
+    hu_line_kind   kind;        /* of the steps so far */
+    HU_VEC(int64_t) data;       /* times of loading that say no unit, as steps */
+    int64_t         sum;        /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str          writer;     /* "" */
     hu_tests_reader tests;
     hu_ops_reader   ops;
     hu_flops_reader flops;
     hu_ranks_reader ranks;
     hu_end_reader   ends;
+    hu_rates_reader rates;
+    hu_bars_reader  bars;
     bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
@@ -290,7 +298,7 @@ static bool take_parts(reader *r, hu_str line, size_t at)
 /* Without a unit, "data: 0.02" of a step's line has that of the step. */
 static bool take_data(reader *r, hu_str line)
 {
-    static const char *const keys[] = {"data_time", "data time", "data"};
+    static const char *const keys[] = {"data_time", "data time", "data (t)", "data"};
     const hu_log_step       *step = &r->out->steps.at[r->out->steps.n - 1];
     double                   seconds;
     bool                     is_bare;
@@ -305,6 +313,19 @@ static bool take_data(reader *r, hu_str line)
                 seconds *= step->unit_s;
             return add_part(r, HU_STR("data"), llround(seconds * 1e9));
         }
+    return true;
+}
+
+/* verl's timers stand on the line of their step. */
+static bool take_timings(reader *r, hu_str line)
+{
+    size_t at = 0;
+    hu_str name;
+    double seconds;
+
+    while (hu_line_timing(line, &at, &name, &seconds))
+        if (!add_part(r, name, llround(seconds * 1e9)))
+            return false;
     return true;
 }
 
@@ -359,49 +380,6 @@ static bool take_pattern(reader *r, hu_str line)
     return add_step(r, step, HU_LINE_STEP);
 }
 
-/* Without colours and without the blanks at its end. */
-static hu_str cleaned(hu_str line, char *room)
-{
-    size_t n = 0;
-
-    if (!memchr(line.p, '\x1b', line.n)) {
-        while (line.n && isspace((unsigned char)line.p[line.n - 1]))
-            line.n--;
-        return line;
-    }
-    for (size_t i = 0; i < line.n; i++) {
-        if (line.p[i] == '\x1b' && i + 1 < line.n && line.p[i + 1] == '[') {
-            for (i += 2; i < line.n && !isalpha((unsigned char)line.p[i]); i++)
-                continue;
-            continue;
-        }
-        room[n++] = line.p[i];
-    }
-    return (hu_str){room, n};
-}
-
-/* {"step": 5, "step_time_ms": 512.5}: without the quotes it is a line as others are. */
-static hu_str unquoted(hu_str line, char *room)
-{
-    size_t n = 0;
-
-    if (!hu_str_starts(line, HU_STR("{\"")))
-        return line;
-    for (size_t i = 0; i < line.n; i++)
-        if (line.p[i] != '"')
-            room[n++] = line.p[i];
-    return (hu_str){room, n};
-}
-
-/* As regexec wants it: not every C library takes a length. */
-static hu_str ended(hu_str line, char *room)
-{
-    if (line.p != room)
-        memcpy(room, line.p, line.n);
-    room[line.n] = '\0';
-    return (hu_str){room, line.n};
-}
-
 /* Tables of several lines; *is_taken: the line is of one. */
 static bool take_tables(reader *r, hu_str line, bool *is_taken)
 {
@@ -430,48 +408,18 @@ static void take_time(reader *r, hu_str line)
     }
 }
 
-/* Those that `room` bytes hold, without the last full stop; of one that is longer what they hold. */
-static hu_str first_sentences(hu_str text, size_t room)
-{
-    size_t end = text.n < room ? text.n : room;
-
-    for (size_t i = end; end == room && i > 1; i--)
-        if (text.p[i - 2] == '.' && text.p[i - 1] == ' ') {
-            end = i - 1;
-            break;
-        }
-    while (end && text.p[end - 1] == '.')
-        end--;
-    return (hu_str){text.p, end};
-}
-
-/* "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …"; a mere mention of the words is none. */
-static bool take_oom(reader *r, hu_str line)
-{
-    static const char *const words[] = {"OutOfMemoryError: ", "CUDA out of memory. Tried to allocate",
-                                        "HIP out of memory. Tried to allocate", "RuntimeError: CUDA out of memory",
-                                        "RuntimeError: HIP out of memory"};
-    hu_log_words            *oom = &r->out->oom;
-    const char              *at = NULL;
-
-    if (!hu_str_has(line, HU_STR("OutOfMemoryError")) && !hu_str_has(line, HU_STR("out of memory"))) /* most lines */
-        return true;
-    for (size_t i = 0; i < HU_COUNT(words) && !at; i++)
-        at = memmem(line.p, line.n, words[i], strlen(words[i]));
-    if (!at)
-        return true;
-    if (oom->n++ == 0) {
-        oom->text = hu_arena_copy(r->arena, first_sentences((hu_str){at, (size_t)(line.p + line.n - at)}, MOST_OOM));
-        oom->line = r->line;
-    }
-    return oom->text.p != NULL;
-}
-
 /* "Epoch 2/3" between steps whose lines do not say so. */
 static void look_for_epoch(reader *r, hu_str line, size_t n_before)
 {
     if (n_before > r->first && r->out->steps.n == n_before && !r->names_epochs && hu_str_has(line, HU_STR("poch")))
         r->names_epochs = hu_line_epoch(line) >= 0;
+}
+
+/* A job that goes on hangs no more. */
+static void end_stalls(reader *r)
+{
+    for (size_t i = r->first_stall; i < r->out->stalls.n; i++)
+        r->out->stalls.at[i].is_over = true;
 }
 
 static bool take_line(reader *r, hu_str line, char *room)
@@ -483,19 +431,21 @@ static bool take_line(reader *r, hu_str line, char *room)
 
     r->line++;
     r->out->n_lines++;
-    line = cleaned(line, room);
+    line = hu_log_cleaned(line, room);
     if (line.n >= LEAST_LINE) {
         if (!r->is_probe)
             take_time(r, line);
-        if (!take_oom(r, line) || !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
+        if (!hu_oom_line(line, r->line, r->arena, &r->out->oom) ||
+            !hu_end_line(&r->ends, line, r->line, r->arena, &r->out->ends) ||
+            !hu_stall_line(line, r->line, r->first_stall, r->arena, &r->out->stalls) ||
             !hu_watchdog_line(line, r->line, r->arena, &r->out->timeouts, &is_taken))
             return false;
         if (is_taken)
             return true;
     }
     if (r->pattern)
-        return line.n == 0 || (take_pattern(r, ended(line, room)) && (look_for_epoch(r, line, before), true));
-    line = unquoted(line, room);
+        return line.n == 0 || (take_pattern(r, hu_log_ended(line, room)) && (look_for_epoch(r, line, before), true));
+    line = hu_log_unquoted(line, room);
     if (!take_tables(r, line, &is_taken))
         return false;
     if (line.n < LEAST_LINE || is_taken)
@@ -509,16 +459,25 @@ static bool take_line(reader *r, hu_str line, char *room)
         return take_parts(r, line, parts);
     if (!take_step(r, line))
         return false;
+    if (r->out->steps.n > before) {
+        end_stalls(r);
+        if (!take_timings(r, line))
+            return false;
+    } else if (!hu_rate_line(&r->rates, line, r->line, r->arena, &r->out->rates) ||
+               !hu_bar_line(&r->bars, line, r->line, r->now_ns, r->arena)) {
+        return false;
+    }
     look_for_epoch(r, line, before);
     return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
-           hu_nccl_line(line, r->line, r->arena, &r->out->nccl);
+           hu_nccl_line(line, r->line, r->arena, &r->out->nccl) && hu_call_line(line, r->line, r->arena, &r->out->calls);
 }
 
 /* Is there what a log is read for, for certain? */
 static bool is_known_log(const hu_step_log *log)
 {
-    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n || log->ops.n ||
-           log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
+    return log->steps.n >= LEAST_STEPS || log->nccl.n_lines || log->oom.n || log->ends.n || log->timeouts.n ||
+           log->stalls.n || log->rates.at.n >= LEAST_STEPS || log->rates.is_serving || log->rates.steps_per_s > 0 ||
+           log->ops.n || log->tuning.spaces.n || log->bus_prints.n || log->flops.iter_ns > 0 ||
            (log->benches.n && log->benches.at[0].rows.n);
 }
 
@@ -619,6 +578,21 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* Where no line tells the time of a step. */
+static bool take_bars(reader *r)
+{
+    const hu_bar_series *bars;
+
+    if (!hu_bars_end(&r->bars, r->arena, &bars))
+        return false;
+    for (size_t i = 0; bars && i < bars->steps.n; i++) {
+        r->out->is_from_bars = true;
+        if (!hu_vec_push(r->arena, &r->out->steps, bars->steps.at[i]))
+            return false;
+    }
+    return true;
+}
+
 /* What tools of the same kind write as JSON, and no lines. */
 static bool is_json_of_log(hu_str head)
 {
@@ -656,6 +630,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
                 .pattern = pattern,
                 .first = out->steps.n,
                 .first_of_run = out->steps.n,
+                .first_stall = out->stalls.n,
+                .rates = {.step = -1},
                 .writer = HU_STR("")};
     char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
     bool   is_taken, had_falls = out->has_falls;
@@ -674,6 +650,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
         out->steps.n = r.first;
+    if (rc == 0 && !pattern && out->steps.n == r.first && !take_bars(&r))
+        rc = hu_fail_memory(err);
     if (rc == 0)
         rc = find_unit(&r, how, err);
     if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(out, r.first, arena))
@@ -686,6 +664,20 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         rc = hu_fail_memory(err);
     if (rc == 0 && take_rank_file(&r))
         out->has_falls = had_falls;
+    return rc;
+}
+
+int hu_step_log_read_path(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
+                          hu_step_log *out, hu_error *err)
+{
+    const hu_input_options options = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &options, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_step_log_read(in, how, arena, out, err);
+    hu_input_close(in);
     return rc;
 }
 
@@ -714,14 +706,28 @@ static bool is_known(hu_str head)
     return hu_format_find(head) != NULL;
 }
 
+static bool has_bars(reader *r)
+{
+    const hu_bar_series *bars;
+
+    return hu_bars_end(&r->bars, r->arena, &bars) && bars;
+}
+
 /* Reads until there is what a log is read for. */
 static bool probe(hu_input *in, bool is_brief)
 {
     hu_arena   *arena = hu_arena_new();
     char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
     hu_step_log log = {.writer = HU_STR("")};
-    reader      r = {.out = &log, .arena = arena, .writer = HU_STR(""), .is_probe = true, .is_brief = is_brief};
-    const bool  is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log));
+    reader      r = {
+             .out = &log,
+             .arena = arena,
+             .writer = HU_STR(""),
+             .rates = {.step = -1},
+             .is_probe = true,
+             .is_brief = is_brief,
+    };
+    const bool is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log) || has_bars(&r));
 
     hu_arena_free(arena);
     return is;

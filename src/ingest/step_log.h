@@ -29,4 +29,8 @@ typedef struct {
  */
 int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_step_log *out, hu_error *err);
 
+/* The same of a file. */
+int hu_step_log_read_path(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
+                          hu_step_log *out, hu_error *err);
+
 #endif

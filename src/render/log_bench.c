@@ -133,29 +133,19 @@ void hu_bench_peak_words(const hu_bench_answer *a, char out[HU_BENCH_WORDS])
                  a->is_at_most ? ": a port for each GPU, of more that the node has" : "");
 }
 
-static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id)
-{
-    hu_log_hint *hint = &out[*n < HU_LOG_HINTS ? *n : HU_LOG_HINTS - 1];
-
-    *n += *n < HU_LOG_HINTS;
-    hint->id = id;
-    hint->most_saved = (double)NAN;
-    return hint;
-}
-
-#define SAY(hint, ...) snprintf((hint)->words, sizeof(hint)->words, __VA_ARGS__)
-
 static void hint_wrong(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->wrong > 0)
-        SAY(add(out, n, "wrong_results"),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "wrong_results", NAN),
             "%s: %s elements of the results are wrong, first at %s (line %llu). Data is damaged on its way: train on none "
             "of these GPUs before it is found. Run the test on half of them at a time; look at ECC and XID errors (holdup "
             "doctor), links and the fabric manager.",
             name_of(a).t, hu_say_count((int64_t)fmin(a->wrong, 9e18)).t, say_size(a->first_wrong->bytes).t,
             (unsigned long long)a->first_wrong->line);
     else if (a->test->out_of_bounds > 0 || a->test->has_failed)
-        SAY(add(out, n, "wrong_results"),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "wrong_results", NAN),
             "%s: the test FAILED with %s values out of bounds. Data is damaged on its way, or the last lines are missing.",
             name_of(a).t, hu_say_count(a->test->out_of_bounds).t);
 }
@@ -163,7 +153,8 @@ static void hint_wrong(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 static void hint_failed(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->test->failure.n)
-        SAY(add(out, n, "test_failed"),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "test_failed", NAN),
             "%s did not end: \"%.*s\". Look at what NCCL warned of before it, and at the node that printed it, before any "
             "number of this test.",
             name_of(a).t, (int)a->test->failure.n, a->test->failure.p);
@@ -172,7 +163,8 @@ static void hint_failed(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->peak > 0 && !a->is_at_most && !a->test->failure.n && a->best < LEAST_OF_PEAK * a->peak && a->is_flat)
-        SAY(add(out, n, "far_below_links"),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "far_below_links", NAN),
             "%s reaches %s of what the links carry (%s of %s GB/s). Look at %s, ACS and IOMMU (holdup doctor), NCCL_ALGO "
             "and NCCL_PROTO.",
             name_of(a).t, hu_say_pct(100 * a->best / a->peak).t, say_gbps(a->best).t, say_gbps(a->peak).t,
@@ -180,7 +172,8 @@ static void hint_bandwidth(const hu_bench_answer *a, hu_log_hint *out, size_t *n
                        : "nvidia-smi topo -m and nvlink --status, NCCL_P2P_DISABLE");
     if (!a->is_flat && a->test->rows.n > 1 && !a->test->failure.n &&
         a->best_at == a->test->rows.at[a->test->rows.n - 1].bytes)
-        SAY(add(out, n, "not_saturated"),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "not_saturated", NAN),
             "The sizes of %s end before its bandwidth does: run it up to larger ones (-e 8G) to know what the links give.",
             name_of(a).t);
 }

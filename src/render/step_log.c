@@ -6,8 +6,10 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
-#include "render/log_hang.h"
+#include "render/log_calls.h"
+#include "render/log_end.h"
 #include "render/log_inspector.h"
+#include "render/log_rates.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -105,18 +107,6 @@ bool hu_log_anew_words(const hu_step_log *log, char *out, size_t room)
     return log->n_anew > 0;
 }
 
-static hu_log_hint *add(hu_log_hint *out, size_t *n, const char *id, double saved)
-{
-    hu_log_hint *hint = &out[*n < HU_LOG_HINTS ? *n : HU_LOG_HINTS - 1];
-
-    *n += *n < HU_LOG_HINTS;
-    hint->id = id;
-    hint->most_saved = saved;
-    return hint;
-}
-
-#define SAY(hint, ...) snprintf((hint)->words, sizeof(hint)->words, __VA_ARGS__)
-
 static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     for (size_t i = 0; i < a->parts.n; i++) {
@@ -126,12 +116,13 @@ static void hint_parts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         if (!(p->share >= LEAST_SHARE))
             continue;
         if (p->role == HU_LOG_DATA)
-            SAY(add(out, n, "data_loading", ns),
-                "Data loading (%.*s) takes %s of a step, %s: with more loader workers, prefetching or a faster file "
-                "system a step would be %s shorter at most.",
-                HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t, hu_say_pct(100 * p->share).t);
+            HU_LOG_SAY(hu_log_hint_add(out, n, "data_loading", ns),
+                       "Data loading (%.*s) takes %s of a step, %s: with more loader workers, prefetching or a faster file "
+                       "system a step would be %s shorter at most.",
+                       HU_FMT(p->name), hu_say_time(ns).t, hu_say_pct(100 * p->share).t, hu_say_pct(100 * p->share).t);
         else if (p->role == HU_LOG_COMM)
-            SAY(add(out, n, "communication", ns),
+            HU_LOG_SAY(
+                hu_log_hint_add(out, n, "communication", ns),
                 "Communication (%.*s) takes %s of a step, %s: overlapped with computing, a step would be that much shorter "
                 "at most. DeepSpeed and Megatron wait for the GPU at each timer, so without timers some of it may be hidden "
                 "already.",
@@ -158,7 +149,8 @@ static void hint_slow(const hu_log_answer *a, hu_log_hint *out, size_t *n)
         snprintf(where, sizeof where, " around them");
     if (a->slow_period)
         snprintf(when, sizeof when, ", every %lld steps, as checkpoints and evaluations are", (long long)a->slow_period);
-    SAY(add(out, n, "slow_steps", saved(a, a->slow_ns / (double)a->run_steps)),
+    HU_LOG_SAY(
+        hu_log_hint_add(out, n, "slow_steps", saved(a, a->slow_ns / (double)a->run_steps)),
         "%zu of %zu %s more than 1.5 times as long as the typical step%s%s. %s cost%s %s of the time of all steps; the "
         "slowest, step %lld (line %llu), took %s.",
         a->n_slow, a->step.n,
@@ -180,10 +172,10 @@ static void hint_outside(const hu_log_report *r, hu_log_hint *out, size_t *n)
     if (a->has_no_unit || r->log->interval == HU_LOG_INTERVAL_UNKNOWN || r->log->has_falls || a->n_runs > 1 ||
         r->log->is_from_parts || !(rest > LEAST_OUTSIDE * clock_ns))
         return;
-    SAY(add(out, n, "outside_steps", rest),
-        "By the times of day %s pass from a step to the next, and the log's own time of one is %s: %s of the time is "
-        "outside of what it times (loading data before its timer starts, evaluations, checkpoints).",
-        hu_say_time(clock_ns).t, hu_say_time(clock_ns - rest).t, hu_say_pct(100 * rest / clock_ns).t);
+    HU_LOG_SAY(hu_log_hint_add(out, n, "outside_steps", rest),
+               "By the times of day %s pass from a step to the next, and the log's own time of one is %s: %s of the time is "
+               "outside of what it times (loading data before its timer starts, evaluations, checkpoints).",
+               hu_say_time(clock_ns).t, hu_say_time(clock_ns - rest).t, hu_say_pct(100 * rest / clock_ns).t);
 }
 
 /* "rank 3", or the file that is a rank's. */
@@ -206,7 +198,8 @@ static void hint_rank(const hu_log_report *r, hu_log_hint *out, size_t *n)
     if (!a->slow_rank)
         return;
     name_rank(r, name);
-    SAY(add(out, n, "slow_rank", saved(a, a->step.median * (1 - 1 / a->slow_rank_by))),
+    HU_LOG_SAY(
+        hu_log_hint_add(out, n, "slow_rank", saved(a, a->step.median * (1 - 1 / a->slow_rank_by))),
         "%s prints times of steps that are %s longer than those of the other%s%s (medians): if others wait for it, a step "
         "would be that much shorter without. Look at its node, GPU clocks and share of the data.",
         name, hu_say_pct(100 * (a->slow_rank_by - 1)).t, others == 1 ? "" : " ",
@@ -218,33 +211,35 @@ static void hint_change(const hu_log_answer *a, hu_log_hint *out, size_t *n)
     const double change = a->has_change ? a->after_ns / a->before_ns - 1 : 0;
 
     if (change > 0)
-        SAY(add(out, n, "slower_since", saved(a, a->after_ns - a->before_ns)),
-            "From step %lld on, steps take %s instead of %s, %s longer: look at what changed then (clocks, a node, "
-            "sequence lengths, the file system).",
-            (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
-            hu_say_pct(100 * change).t);
+        HU_LOG_SAY(hu_log_hint_add(out, n, "slower_since", saved(a, a->after_ns - a->before_ns)),
+                   "From step %lld on, steps take %s instead of %s, %s longer: look at what changed then (clocks, a node, "
+                   "sequence lengths, the file system).",
+                   (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
+                   hu_say_pct(100 * change).t);
     if (change < 0)
-        SAY(add(out, n, "faster_since", NAN), "From step %lld on, steps take %s instead of %s, %s less.",
-            (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
-            hu_say_pct(-100 * change).t);
+        HU_LOG_SAY(hu_log_hint_add(out, n, "faster_since", NAN), "From step %lld on, steps take %s instead of %s, %s less.",
+                   (long long)a->change_at, hu_log_say_time(a, a->after_ns).t, hu_log_say_time(a, a->before_ns).t,
+                   hu_say_pct(-100 * change).t);
 }
 
 static void hint_growth(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->has_growth && a->growth_ns > 0)
-        SAY(add(out, n, "grows", NAN),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "grows", NAN),
             "Steps grow by %s each, from %s to %s: look at what is kept or grows from step to step (lists, caches, graphs "
             "that are not freed, sequence lengths).",
             hu_log_say_time(a, a->growth_ns).t, hu_log_say_time(a, a->first_ns).t, hu_log_say_time(a, a->last_ns).t);
     if (a->has_growth && a->growth_ns < 0)
-        SAY(add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.",
-            hu_log_say_time(a, -a->growth_ns).t, hu_log_say_time(a, a->first_ns).t, hu_log_say_time(a, a->last_ns).t);
+        HU_LOG_SAY(hu_log_hint_add(out, n, "shrinks", NAN), "Steps become shorter by %s each, from %s to %s.",
+                   hu_log_say_time(a, -a->growth_ns).t, hu_log_say_time(a, a->first_ns).t, hu_log_say_time(a, a->last_ns).t);
 }
 
 static void hint_restarts(const hu_log_answer *a, hu_log_hint *out, size_t *n)
 {
     if (a->n_repeated)
-        SAY(add(out, n, "repeated_steps", NAN),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "repeated_steps", NAN),
             "The run was restarted %s time%s: %s steps were computed again, which took %s. Save checkpoints more often, if "
             "that is cheaper.",
             hu_say_count((int64_t)a->n_runs - 1).t, hu_plural((int64_t)a->n_runs - 1), hu_say_count(a->n_repeated).t,
@@ -274,7 +269,8 @@ static void hint_some_direct(const hu_log_nccl *nccl, hu_log_hint *hint)
             if (hu_str_equal(nccl->direct_hosts.at[k].text, nccl->indirect_hosts.at[i].text))
                 without = NULL;
     }
-    SAY(hint,
+    HU_LOG_SAY(
+        hint,
         "%s of %s channels over InfiniBand or RoCE do without GPUDirect RDMA%s%.*s: their data goes through host memory, "
         "and the others wait for it. Look at nvidia-peermem or DMA-BUF there, and which NIC is near the GPU.",
         hu_say_count((int64_t)nccl->n_ib).t, hu_say_count((int64_t)(nccl->n_ib + nccl->n_ib_direct)).t,
@@ -287,34 +283,37 @@ static void hint_nccl(const hu_log_nccl *nccl, hu_log_hint *out, size_t *n)
     const char *set = setting_of(nccl, "NCCL_IB_DISABLE");
 
     if (nccl->n_socket && (nccl->ib_devices.n || set))
-        SAY(add(out, n, "socket_beside_ib", NAN),
-            "NCCL sends over TCP sockets (%s channels)%s: InfiniBand or RoCE is many times faster. %s.",
-            hu_say_count((int64_t)nccl->n_socket).t,
-            nccl->ib_devices.n ? ", although it found InfiniBand or RoCE devices" : "",
-            set ? set : "Look at why some ranks do not use it (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)");
+        HU_LOG_SAY(hu_log_hint_add(out, n, "socket_beside_ib", NAN),
+                   "NCCL sends over TCP sockets (%s channels)%s: InfiniBand or RoCE is many times faster. %s.",
+                   hu_say_count((int64_t)nccl->n_socket).t,
+                   nccl->ib_devices.n ? ", although it found InfiniBand or RoCE devices" : "",
+                   set ? set : "Look at why some ranks do not use it (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)");
     else if (nccl->n_socket)
-        SAY(add(out, n, "socket", NAN),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "socket", NAN),
             "NCCL sends over TCP sockets (%s channels)%s. Where the nodes have InfiniBand or RoCE, its user libraries or "
             "/dev/infiniband are missing in the job's environment.",
             hu_say_count((int64_t)nccl->n_socket).t, nccl->n_no_ib ? ", as it found no InfiniBand or RoCE device" : "");
     if (nccl->n_ib && !nccl->n_ib_direct)
-        SAY(add(out, n, "no_gpudirect", NAN),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "no_gpudirect", NAN),
             "No connection over InfiniBand or RoCE uses GPUDirect RDMA (0 of %s channels): data goes through host memory. "
             "It needs nvidia-peermem or DMA-BUF, and a NIC near the GPU (NCCL_NET_GDR_LEVEL).",
             hu_say_count((int64_t)nccl->n_ib).t);
     else if (nccl->n_ib)
-        hint_some_direct(nccl, add(out, n, "partly_gpudirect", NAN));
+        hint_some_direct(nccl, hu_log_hint_add(out, n, "partly_gpudirect", NAN));
     if (nccl->n_shm && !nccl->n_p2p) {
         set = setting_of(nccl, "NCCL_P2P_DISABLE");
-        SAY(add(out, n, "no_peer_to_peer", NAN),
+        HU_LOG_SAY(
+            hu_log_hint_add(out, n, "no_peer_to_peer", NAN),
             "GPUs of one node exchange data through host memory (%s channels by SHM, none by P2P)%s%s: NVLink or PCIe peer "
             "access is not used.",
             hu_say_count((int64_t)nccl->n_shm).t, set ? "; " : "", set ? set : "");
     }
     if (nccl->warnings.n)
-        SAY(add(out, n, "warnings", NAN), "NCCL warned: %.*s (line %llu%s).",
-            (int)(nccl->warnings.at[0].text.n < 200 ? nccl->warnings.at[0].text.n : 200), nccl->warnings.at[0].text.p,
-            (unsigned long long)nccl->warnings.at[0].line, nccl->warnings.n > 1 ? ", and others" : "");
+        HU_LOG_SAY(hu_log_hint_add(out, n, "warnings", NAN), "NCCL warned: %.*s (line %llu%s).",
+                   (int)(nccl->warnings.at[0].text.n < 200 ? nccl->warnings.at[0].text.n : 200), nccl->warnings.at[0].text.p,
+                   (unsigned long long)nccl->warnings.at[0].line, nccl->warnings.n > 1 ? ", and others" : "");
 }
 
 /* Those of one saving stay as they are. */
@@ -330,72 +329,12 @@ static void sort_by_saving(hu_log_hint *hints, size_t n)
     }
 }
 
-/* Nothing else matters while it does. */
-static void hint_memory(const hu_log_words *oom, hu_log_hint *out, size_t *n)
-{
-    if (oom->n)
-        SAY(add(out, n, "out_of_memory", INFINITY),
-            "The program ran out of GPU memory (line %llu%s): %.*s. A memory snapshot says who holds it, and whether it is "
-            "in pieces: torch.cuda.memory._record_memory_history(), then _dump_snapshot().",
-            (unsigned long long)oom->line, oom->n > 1 ? ", and later" : "", HU_FMT(oom->text));
-}
-
-static void say_rank_end(const hu_log_end *end, hu_log_hint *hint)
-{
-    char how[96] = "its own traceback says why";
-
-    if (end->code == -9)
-        snprintf(how, sizeof how, "killed by SIGKILL: by the kernel if host memory ran out, or by hand");
-    else if (end->code < 0)
-        snprintf(how, sizeof how, "killed by signal %lld", -(long long)end->code);
-    SAY(hint,
-        "torchrun saw rank %lld fail first, with exit code %lld (line %llu): %s. What other ranks say mostly follows from "
-        "it.",
-        (long long)end->rank, (long long)end->code, (unsigned long long)end->line, how);
-}
-
-/* Who says why it ended knows more than times do. */
-static void hint_end(const hu_log_end *end, hu_log_hint *out, size_t *n)
-{
-    static const char *const ids[] = {"xid", "cancelled", "host_memory", "rank_failed"};
-    hu_log_hint             *hint = add(out, n, ids[end->kind], INFINITY);
-
-    if (end->kind == HU_LOG_END_XID)
-        SAY(hint,
-            "The driver reported XID %lld of GPU %.*s (line %llu); `holdup doctor --xid %lld` says what it is and what to "
-            "do.",
-            (long long)end->code, HU_FMT(end->text), (unsigned long long)end->line, (long long)end->code);
-    else if (end->kind == HU_LOG_END_CANCELLED)
-        SAY(hint, "Slurm cancelled the job (line %llu): %.*s.", (unsigned long long)end->line,
-            HU_FMT(end->text.n ? end->text : HU_STR("it says no reason, as of scancel")));
-    else if (end->kind == HU_LOG_END_HOST_MEMORY)
-        SAY(hint,
-            "The kernel killed a process as host memory, or the job's limit of it, ran out (line %llu): look at workers of "
-            "data loaders, pinned memory and the limit (--mem).",
-            (unsigned long long)end->line);
-    else
-        say_rank_end(end, hint);
-}
-
-/* Nor while a job hangs. */
-static void hint_hang(const hu_log_report *r, hu_log_hint *out, size_t *n)
-{
-    hu_log_hint *hint;
-
-    if (!r->answer->hang.call)
-        return;
-    hint = add(out, n, "collective_timeout", INFINITY);
-    hu_hang_sentence(&r->answer->hang, hint->words, sizeof hint->words);
-}
-
 size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
 {
     size_t n = 0;
 
-    hint_memory(&r->log->oom, out, &n);
-    for (size_t i = 0; i < r->log->ends.n; i++)
-        hint_end(&r->log->ends.at[i], out, &n);
-    hint_hang(r, out, &n);
+    hu_end_hints(r, out, &n);
+    hu_calls_hints(r, out, &n);
     hu_bench_hints(r->answer, out, &n);
     if (r->log->steps.n) {
         hint_parts(r->answer, out, &n);
@@ -406,6 +345,7 @@ size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS])
         hint_growth(r->answer, out, &n);
         hint_restarts(r->answer, out, &n);
     }
+    hu_rates_hints(r, out, &n);
     hu_tables_hints(r, out, &n);
     hu_inspector_hints(r, out, &n);
     hint_nccl(&r->log->nccl, out, &n);

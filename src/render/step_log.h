@@ -6,8 +6,7 @@
 #include "advise/say.h"
 #include "analyze/step_log.h"
 #include "base/out.h"
-
-enum { HU_LOG_HINTS = 24, HU_LOG_HINT_BYTES = 500 };
+#include "render/log_hint.h"
 
 typedef struct {
     const hu_step_log   *log;
@@ -16,12 +15,6 @@ typedef struct {
     size_t               width;
     bool                 is_beside; /* a trace, which can tell why */
 } hu_log_report;
-
-typedef struct {
-    const char *id;         /* stable, for --json */
-    double      most_saved; /* ns of a step, at most; NaN: cannot be told */
-    char        words[HU_LOG_HINT_BYTES];
-} hu_log_hint;
 
 /* What holds the job up as far as its log tells: the greatest saving first, then what has none.  Returns how many. */
 size_t hu_log_hints(const hu_log_report *r, hu_log_hint out[HU_LOG_HINTS]);

@@ -8,7 +8,10 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "trace/log_bench.h"
+#include "trace/log_calls.h"
 #include "trace/log_inspector.h"
+#include "trace/log_rates.h"
+#include "trace/log_stalls.h"
 #include "trace/log_tables.h"
 #include "trace/log_timeouts.h"
 #include "trace/log_tuning.h"
@@ -131,10 +134,14 @@ typedef struct {
     hu_log_ops     ops;
     HU_VEC(int64_t) bus_prints; /* bits per second of bus bandwidth that each rank printed for itself */
     hu_log_timeouts  timeouts;
+    hu_log_calls     calls;
+    hu_log_stalls    stalls;
+    hu_log_rates     rates;
     hu_log_flops     flops;
     hu_log_tuning    tuning;
     hu_log_inspector inspector;
     uint64_t         n_lines, n_twins; /* twins: lines of another rank about a step that is there */
+    bool             is_from_bars;     /* and its steps are by the elapsed times of progress bars */
     bool             is_from_parts;    /* the log has no time of steps; they are the sums of forward, backward and step */
     uint64_t         n_anew;           /* times that numbers of steps begin anew, and that is no epoch */
     hu_log_anew      anew;             /* what that is */

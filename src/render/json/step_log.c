@@ -6,8 +6,11 @@
 
 #include "base/json_out.h"
 #include "render/log_bench.h"
+#include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
+#include "render/log_rates.h"
+#include "render/log_stall.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -81,6 +84,7 @@ static void write_step(hu_json_out *j, const hu_log_report *r)
     else
         hu_json_null(j, "anew_are");
     hu_json_bool(j, "is_sum_of_parts", r->log->is_from_parts);
+    hu_json_bool(j, "is_by_progress_bar", r->log->is_from_bars);
     hu_json_ns(j, "total_ns", known(a, a->total_ns));
     hu_json_ns(j, "warmup_ns", a->has_warmup && !a->has_no_unit ? (double)a->warmup_ns : NAN);
     hu_json_int(j, "slow", (int64_t)a->n_slow);
@@ -185,7 +189,10 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     write_step(&j, r);
     write_parts(&j, r->answer);
     write_nccl(&j, &r->log->nccl);
+    hu_rates_json(r, &j);
     hu_hang_json(r, &j);
+    hu_calls_json(r, &j);
+    hu_stall_json(r, &j);
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
     hu_inspector_json(r, &j);

@@ -6,8 +6,10 @@
 
 #include "advise/say.h"
 #include "render/log_bench.h"
+#include "render/log_calls.h"
 #include "render/log_hang.h"
 #include "render/log_inspector.h"
+#include "render/log_rates.h"
 #include "render/log_tables.h"
 #include "render/log_tuning.h"
 
@@ -63,6 +65,11 @@ static void write_step(const hu_log_report *r, hu_out *out)
                               ": the sum of forward, backward and step, as the log has no time of "
                               "whole steps");
     write_wrapped(r, out, "STEP", line);
+    if (r->log->is_from_bars)
+        write_wrapped(
+            r, out, "",
+            "by a progress bar's elapsed time (whole seconds), or the mean that it prints at its end; the rate between is a "
+            "running mean, and no single step's");
     if (hu_log_unit_words(r->log))
         write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
@@ -204,6 +211,7 @@ static void write_nccl(const hu_log_report *r, hu_out *out)
     }
     for (size_t i = 0; i < nccl->settings.n && i < (r->top ? r->top : ROWS); i++)
         write_wrapped(r, out, "", nccl->settings.at[i].text.p);
+    hu_calls_text(r, out);
 }
 
 void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
@@ -220,6 +228,7 @@ void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
         write_title(r, out);
     write_step(r, out);
     write_rates(r, out);
+    hu_rates_text(r, out);
     if (r->log->timeouts.n && r->log->steps.n)
         hu_out_text(out, "\n");
     hu_hang_text(r, out);
