@@ -70,5 +70,55 @@ class Lists(Chrome):
         self.assertTrue(self.is_cut(f'{{"traceEvents": [{self.EVENTS},'))
 
 
+def half(ph: str, name: str, at: float, number: Any, **more: Any) -> dict[str, Any]:
+    return {"ph": ph, "cat": "COLL", "name": name, "pid": 7, "tid": 1, "ts": at, "id": number, **more}
+
+
+class Asynchronous(Chrome):
+    NAME = {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "rank 0"}}
+
+    def test_of_them_alone_what_is_there(self) -> None:
+        """Operations overlap, nest with one id, and end in any order; numbers and texts are ids."""
+        for begin, end in (("b", "e"), ("S", "F")):
+            events = [half(begin, "AllReduce", 0, 1), half(begin, "AllReduce", 100, "0x2"), half(begin, "Send", 150, 1), half(end, "AllReduce", 1000, 1),
+                      half(end, "Send", 1150, 1), half(end, "AllReduce", 3100, "0x2"), half(begin, "Never", 5, 9), half(end, "Nothing", 6, 8)]
+            for more in ([], [self.NAME]):
+                with self.subTest(begin=begin, more=more):
+                    path = self.write(more + events)
+                    text = self.json(path)["verdict"]["text"]
+                    self.assertIn("the trace has 3 events, and none is known as GPU work", text)
+                    self.assertIn("AllReduce (4.00 ms in 2), Send (1.00 ms in 1)", text)
+                    self.assertEqual(self.json(path)["ranks"][0]["quality"]["lost"], 0)
+
+    def test_ids_of_processes_and_scopes_differ(self) -> None:
+        events = [half("b", "a", 0, 1), half("b", "a", 10, 1, pid=8), half("b", "a", 20, 1, scope="x"), half("e", "a", 1000, 1), half("e", "a", 2010, 1, pid=8),
+                  half("e", "a", 3020, 1, scope="x")]
+        self.assertIn("a (6.00 ms in 3)", self.json(self.write(events))["verdict"]["text"])
+        local = [{**half("b", "a", 10 * i, 0), "id2": {"local": hex(i)}} for i in range(3)]
+        ends = [{**half("e", "a", 10 * i + 1000 * (i + 1), 0), "id2": {"local": hex(i)}} for i in range(3)]
+        self.assertIn("a (6.00 ms in 3)", self.json(self.write(local + ends))["verdict"]["text"])
+
+    def test_beside_slices_they_are_counted(self) -> None:
+        events = [half("b", "request", 0, 1), slice_of("aten::add", 10, 5), half("e", "request", 90000, 1)]
+        for order in (events, [events[0], events[2], events[1]], events[::-1]):
+            path = self.write(order)
+            self.assertNotIn("request", self.text(path))
+            self.assertIn("2 events kept: of asynchronous operations", self.text(path))
+
+    def test_marks_alone_are_refused(self) -> None:
+        status, _, err = run("report", self.write([half("n", "a", 1, 1), half("e", "a", 1, 1)]))
+        self.assertEqual(status, 3)
+        self.assertIn("none of 2 elements is a slice", err)
+
+    def test_in_a_large_file(self) -> None:
+        """Which is read in pieces, by several threads."""
+        events = []
+        for i in range(20000):
+            events += [half("b", f"op {i % 7}", 10 * i, i), half("e", f"op {i % 7}", 10 * i + 1000, i)]
+        text = self.json(self.write(events))["verdict"]["text"]
+        self.assertIn("the trace has 20,000 events", text.replace("20000", "20,000"))
+        self.assertIn("op 0 (2.86 s in 2858)", text.replace("2,858", "2858"))
+
+
 if __name__ == "__main__":
     unittest.main()

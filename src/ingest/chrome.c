@@ -463,7 +463,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
             (hu_builder_has_process(b, HU_STR("/host:CPU")) || hu_builder_has_process(b, HU_STR("/device:"))))
             hu_builder_info(b)->tool = HU_STR("XLA profiler");
         hu_builder_info(b)->bytes = offset_of(d, d->end);
-        if (found_nothing(d))
+        if (!chrome_async_finish(&d->r) && found_nothing(d))
             rc = fail_empty(d);
     }
     chrome_pieces_free(d->pieces);
