@@ -120,5 +120,42 @@ class Asynchronous(Chrome):
         self.assertIn("op 0 (2.86 s in 2858)", text.replace("2,858", "2858"))
 
 
+class FirstProfiler(Chrome):
+    """PyTorch up to 1.7: operators, what they launched as "CUDA functions", and flows between the two."""
+
+    def events(self, steps: int = 6) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
+        at = 100.5
+        for i in range(steps):
+            for name, inner in (("linear", "addmm"), ("relu", "")):
+                ops = [(name, at, 80.25), (inner, at, 60.5)] if inner else [(name, at, 80.25)]
+                for op, begin, us in ops:
+                    events.append({"name": op, "ph": "X", "ts": begin, "dur": us, "tid": 1, "pid": "CPU functions", "args": {}})
+                op = inner or name
+                number, start = len(events), at + 30.125
+                events.append({"name": op, "ph": "s", "ts": at, "tid": 1, "pid": "CPU functions", "id": number, "cat": "cpu_to_cuda", "args": {}})
+                events.append({"name": "volta_" + op, "ph": "f", "ts": start, "tid": 0, "pid": "CUDA functions", "id": number, "cat": "cpu_to_cuda", "args": {}})
+                events.append({"name": "volta_" + op, "ph": "X", "ts": start, "dur": 50, "tid": 0, "pid": "CUDA functions", "args": {}})
+                at += 100.5
+        return events
+
+    def test_kernels_belong_to_operators(self) -> None:
+        """Of two operators that begin together, to the one with the flow's name; in whatever order the events stand."""
+        for events in (self.events(), self.events()[::-1]):
+            ops = {o["name"]: o for o in self.json(self.write(events))["ranks"][0]["operators"]}
+            self.assertEqual({n: (o["device_self_ns"], o["device_total_ns"]) for n, o in ops.items()},
+                             {"linear": (0, 300000), "addmm": (300000, 300000), "relu": (300000, 300000)})
+
+    def test_in_a_large_file(self) -> None:
+        """Which is read in pieces."""
+        ops = {o["name"]: o for o in self.json(self.write(self.events(3000)))["ranks"][0]["operators"]}
+        self.assertEqual(ops["addmm"]["device_self_ns"], 3000 * 50000)
+
+    def test_a_flow_without_its_other_end(self) -> None:
+        events = [e for e in self.events() if e["ph"] != "s"]
+        ops = self.json(self.write(events))["ranks"][0]["operators"]
+        self.assertEqual(sum(o["device_total_ns"] for o in ops), 0)
+
+
 if __name__ == "__main__":
     unittest.main()

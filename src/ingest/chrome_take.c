@@ -828,13 +828,17 @@ static void take_instant(chrome_reader *r)
     hu_builder_memory(r->b, &m);
 }
 
-/* Only forward-backward links: launch flows repeat what `correlation` says. */
+/*
+ * Forward-backward links, and those of PyTorch's first profiler, which has no other, from an operator to its work.  Other
+ * launch flows repeat what `correlation` says.
+ */
 static void take_flow(chrome_reader *r, bool is_end)
 {
     const chrome_value *cat = &r->event.at[CHROME_CAT];
-    hu_flow             f = {.is_end = is_end, .slice = HU_NONE};
+    const hu_str        category = chrome_has(&r->event, CHROME_CAT) ? (hu_str){cat->p, cat->n} : HU_STR("");
+    hu_flow             f = {.is_end = is_end, .slice = HU_NONE, .is_launch = hu_str_equal(category, HU_STR("cpu_to_cuda"))};
 
-    if (!chrome_has(&r->event, CHROME_CAT) || cat->n != 6 || memcmp(cat->p, "fwdbwd", 6) != 0)
+    if (!f.is_launch && !hu_str_equal(category, HU_STR("fwdbwd")))
         return;
     if (!chrome_take_time(r, &f.time_ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
@@ -842,6 +846,7 @@ static void take_flow(chrome_reader *r, bool is_end)
     }
     f.id = id_of(&r->event, CHROME_ID);
     f.track = hu_builder_track(r->b, HU_TRACK_HOST, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID));
+    f.name = f.is_launch ? chrome_take_text(r, CHROME_NAME) : 0;
     hu_builder_flow(r->b, &f);
 }
 
