@@ -157,5 +157,69 @@ class FirstProfiler(Chrome):
         self.assertEqual(sum(o["device_total_ns"] for o in ops), 0)
 
 
+def rows(pid: int, process: str, *threads: str) -> list[dict[str, Any]]:
+    return [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": process}}] + \
+        [{"ph": "M", "pid": pid, "tid": i + 1, "name": "thread_name", "args": {"name": name}} for i, name in enumerate(threads)]
+
+
+def bare(pid: int, tid: int, name: str, at: int, us: int, **arguments: Any) -> dict[str, Any]:
+    return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": at, "dur": us, "args": arguments}
+
+
+class Xla(Chrome):
+    """What JAX writes beside its .xplane.pb: no categories."""
+
+    def gpu(self, apart: int, work: int, steps: int = 8) -> Path:
+        """Marks so far apart; each launches four kernels that take `work` in all; nobody says which launch is whose."""
+        events, free = rows(1, "/device:GPU:0", "Stream #1(Compute)") + rows(701, "/host:CPU", "python"), 0
+        for i in range(steps):
+            at = 1000 + i * apart
+            events.append(bare(701, 1, "train", at, apart - 10, step_num=str(i)))
+            for k in range(4):
+                start = max(free, at + 80 + 100 * k)
+                free = start + work // 4
+                events.append(bare(701, 1, "cuLaunchKernel", at + 20 + 100 * k, 50, correlation_id="0"))
+                events.append(bare(1, 1, f"loop_fusion_{k}", start, work // 4, correlation_id="0"))
+        return self.write(events)
+
+    def test_marks_that_the_gpu_outlives(self) -> None:
+        """The host runs ahead of a GPU that needs eight times as long, and nothing links the two: its work tells the step."""
+        path = self.gpu(1000, 8000)
+        steps = self.json(path)["ranks"][0]["steps"]
+        self.assertEqual((steps["source"], steps["mean_ns"]), ("structure", 8_000_000))
+        self.assertIn("the marks end long before the work does", self.text(path))
+
+    def test_marks_that_it_keeps_up_with(self) -> None:
+        steps = self.json(self.gpu(10000, 8000))["ranks"][0]["steps"]
+        self.assertEqual((steps["source"], steps["what"]), ("annotation", "train step"))
+        self.assertAlmostEqual(steps["mean_ns"], 10e6, delta=20000)
+
+    def test_no_backlog_is_told_where_nothing_links(self) -> None:
+        events = rows(1, "/device:GPU:0", "Stream #1(Compute)") + rows(701, "/host:CPU", "python")
+        for i in range(-1, 4):
+            at = 20000 + 10000 * i
+            if i >= 0:
+                events.append(bare(701, 1, "train", at, 9990, step_num=str(i)))
+            events += [bare(1, 1, f"loop_fusion_{k}", at + (9000 if i < 3 else 100) + 2400 * k, 2390, correlation_id=0) for k in range(4)]
+        text = self.text(self.write(events))
+        self.assertNotIn("backlog", text)
+        self.assertIn("no GPU operation says which step launched it", text)
+
+    def test_a_tpu_marks_its_steps(self) -> None:
+        for device in (0, 5):
+            events = rows(3, f"/device:TPU:{device}", "Steps", "XLA Modules", "XLA Ops") + rows(701, "/host:CPU", "python")
+            for i in range(8):
+                at = 1000 + 10000 * i + (500 if i % 2 else 0)
+                events += [bare(3, 1, str(i + 40), at, 9000), bare(3, 2, "jit_train_step(123)", at, 9000), bare(701, 1, "PjitFunction(train_step)", at - 900, 400)]
+                events += [bare(3, 3, name, at + 2200 * k, 2000) for k, name in enumerate(("fusion.1", "convolution.2", "all-reduce.3", f"copy.{i}"))]
+            path = self.write(events)
+            seen = self.json(path)["ranks"][0]
+            self.assertEqual((seen["steps"]["source"], seen["steps"]["count"]), ("annotation", 8))
+            self.assertEqual([s["number"] for s in seen["steps"]["list"]], list(range(40, 48)))
+            self.assertEqual({s["device_slices"] for s in seen["steps"]["list"]}, {4})
+            self.assertTrue(self.text(path).startswith("trace.json · TPU "))
+            self.assertNotIn("step marks", self.text(path))
+
+
 if __name__ == "__main__":
     unittest.main()

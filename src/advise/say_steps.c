@@ -24,6 +24,8 @@ hu_steps_words hu_say_period(const hu_steps *steps)
         return said;
     if (s->is_by_marks && steps->n_counted == 1)
         why = "what the GPU still ran of the step before is no part of the only step";
+    else if (steps->is_unlinked)
+        why = "no GPU operation says which step launched it, so each counts to the one in which it begins";
     else if (s->is_by_marks)
         why = "at first the GPU works off a backlog from before these steps";
     else if (s->by_ends_ns > s->by_marks_ns && steps->n_counted == 1)

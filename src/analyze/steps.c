@@ -142,31 +142,51 @@ static bool covers_enough(const candidate *c, int64_t capture_ns, uint32_t busie
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
 }
 
-/*
- * Of a trace without GPU work: do other threads work on behind the last mark, for longer than all marks together take?  Then
- * the marks tell when the work was asked for, not when it was done (JAX on CPUs), and how long a step takes is not in them.
- */
-static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch, bool *out, hu_error *err)
+/* What lies behind the last mark: of host threads other than the marks', or of devices. */
+static int list_behind(const hu_trace *trace, const candidate *c, bool of_device, hu_arena *scratch, int64_t *ns,
+                       hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_intervals    behind = {0};
 
-    *out = false;
     for (uint32_t i = 0; i < s.n; i++) {
         const int64_t end_ns = s.start_ns[i] + s.dur_ns[i];
 
-        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
-            return 0;
-        if (!hu_kind_in(s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || s.track[i] == c->track || s.start_ns[i] < c->start_ns ||
-            end_ns <= c->last_end_ns)
+        if (!hu_kind_in(s.kind[i], of_device ? HU_KINDS_DEVICE : HU_BIT(CPU_OP) | HU_BIT(USER)) || s.track[i] == c->track ||
+            (!of_device && s.start_ns[i] < c->start_ns) || end_ns <= c->last_end_ns)
             continue;
         if (!hu_intervals_add(scratch, &behind, s.start_ns[i] > c->last_end_ns ? s.start_ns[i] : c->last_end_ns, end_ns))
             return hu_fail_memory(err);
     }
     if (!hu_intervals_unite(scratch, &behind))
         return hu_fail_memory(err);
-    *out = hu_intervals_length(&behind) > c->last_end_ns - c->start_ns;
+    *ns = hu_intervals_length(&behind);
     return 0;
+}
+
+/*
+ * Do the marks tell when work was asked for, and not when it was done?  Then how long a step takes is not in them.  So it is
+ * where there is no GPU work, and other threads work on behind the last mark for longer than all marks together take (JAX on
+ * CPUs); and where no GPU work says which step launched it, and the GPU works on for longer than from one mark to the next.
+ */
+static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch, bool *out, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    bool            has_device = false;
+    int64_t         behind_ns, limit_ns = c->last_end_ns - c->start_ns;
+    int             rc;
+
+    *out = false;
+    for (uint32_t i = 0; i < s.n; i++) {
+        has_device |= hu_kind_in(s.kind[i], HU_KINDS_DEVICE);
+        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE) && s.parent[i] != HU_NONE)
+            return 0;
+    }
+    if (has_device)
+        limit_ns = (c->last_start_ns - c->start_ns) / (c->count - 1);
+    rc = list_behind(trace, c, has_device, scratch, &behind_ns, err);
+    *out = rc == 0 && behind_ns > limit_ns;
+    return rc;
 }
 
 static void note_distance(candidate *c, int64_t ns)
@@ -448,10 +468,10 @@ static bool list_windows(step_list *list, hu_arena *scratch, hu_intervals *host,
 
 /* Counts the work of each step and finds its ends; device_end: of what was launched in it as marked. */
 static int64_t find_work(const hu_backlog *q, step_list *list, const hu_intervals *host, const hu_intervals *reach,
-                         int64_t *device_end, bool *is_backlog)
+                         int64_t *device_end, hu_steps *steps)
 {
     int64_t before_end = INT64_MIN;
-    bool    has_work = false;
+    bool    has_work = false, has_launch = false;
 
     for (uint32_t i = 0; i < q->s.n; i++) {
         const int64_t end = q->s.start_ns[i] + q->s.dur_ns[i];
@@ -460,6 +480,7 @@ static int64_t find_work(const hu_backlog *q, step_list *list, const hu_interval
 
         if (!hu_kind_in(q->s.kind[i], HU_KINDS_DEVICE))
             continue;
+        has_launch |= q->s.parent[i] != HU_NONE;
         launched = hu_select_time(q->trace, &q->s, i);
         if (launched < host->at[0].start_ns || hu_backlog_has(q, i)) {
             before_end = end > before_end ? end : before_end;
@@ -479,13 +500,14 @@ static int64_t find_work(const hu_backlog *q, step_list *list, const hu_interval
             device_end[at] = end > device_end[at] ? end : device_end[at];
         }
     }
-    *is_backlog = !has_work && before_end > host->at[0].start_ns;
+    steps->is_backlog = !has_work && before_end > host->at[0].start_ns;
+    steps->is_unlinked = has_work && !has_launch;
     return before_end;
 }
 
 /* Applies the rule of the head comment; steps are sorted and do not overlap afterwards.  *before_ns: see steady.h. */
 static int give_device_work(const hu_trace *trace, const uint8_t *names, step_list *list, hu_arena *scratch,
-                            int64_t *before_ns, bool *is_backlog, hu_error *err)
+                            int64_t *before_ns, hu_steps *steps, hu_error *err)
 {
     hu_intervals host = {0}, reach = {0};
     int64_t     *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end), before_end;
@@ -495,7 +517,7 @@ static int give_device_work(const hu_trace *trace, const uint8_t *names, step_li
         return hu_fail_memory(err);
     for (size_t i = 0; i < list->n; i++)
         device_end[i] = INT64_MIN;
-    before_end = *before_ns = find_work(&q, list, &host, &reach, device_end, is_backlog);
+    before_end = *before_ns = find_work(&q, list, &host, &reach, device_end, steps);
     for (size_t i = 0; i < list->n; i++) {
         hu_step *step = &list->at[i];
 
@@ -739,7 +761,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
             return hu_fail_memory(err);
     }
     if (rc == 0 && list.n)
-        rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps.is_backlog, err);
+        rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
         rc = judge(trace, names, &list, scratch, err);
     for (size_t i = 0; rc == 0 && between_ns > 0 && i < list.n; i++)

@@ -59,6 +59,7 @@ typedef struct {
     bool           is_engine;   /* a serving engine named them: they are steps, however few */
     bool           is_outlived; /* marks are there, and work without a GPU goes on long behind the last: they are no steps */
     bool           is_backlog;  /* the GPU ran only what was launched before these steps: nothing is known of their own */
+    bool           is_unlinked; /* no GPU work says what launched it: it counts to the step in which it begins */
     size_t         n_pauses;    /* between these steps, and no part of any (pauses.h) */
     int64_t        pauses_ns;   /* from the end of a step to the next mark, in all */
     hu_str         pause; /* the range that takes most of them, borrowed from the trace; empty where none was recorded */
