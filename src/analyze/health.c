@@ -35,7 +35,7 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     const bool           cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
     unsigned             missing = 0;
 
-    if (hu_trace_slices(trace).n && !has_marks(steps, h))
+    if (hu_trace_slices(trace).n && !has_marks(steps, h) && (info->tool.n || !hu_health_is_unknown(h)))
         missing |= 1u << HU_MISSING_STEPS;
     if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
         missing |= 1u << HU_MISSING_SHAPES;
