@@ -82,6 +82,17 @@ class Pauses(unittest.TestCase):
                 self.assertEqual(steps["pause"], "validation")
                 self.assertIn('200 ms of 452 ms in all: mostly "validation"', loop.text)
 
+    def test_the_page_tells_of_them(self) -> None:
+        loop = Loop()
+        for _ in range(3):
+            loop.run(10).gap(50000, "validation", works=True)
+        loop.run(10).report()
+        with tempfile.TemporaryDirectory() as folder:
+            trace, page = Path(folder) / "trace.json", Path(folder) / "page.html"
+            trace.write_text(json.dumps({"traceEvents": loop.events}))
+            self.assertEqual(run("report", trace, "--html", page)[0], 0)
+            self.assertRegex(page.read_text(), r"3 pauses between steps left out: (<[^>]*>)?150")
+
     def test_its_kernels_are_not_of_a_step(self) -> None:
         loop = Loop()
         for _ in range(3):
