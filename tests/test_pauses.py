@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
 import unittest
 from pathlib import Path
@@ -146,6 +147,14 @@ class Pauses(unittest.TestCase):
         for i in range(60):
             loop.run(1).gap((2000, 5000, 9000, 12000, 3000, 7000)[i % 6])
         self.is_counted(loop.run(1))
+
+    def test_gaps_with_a_long_tail(self) -> None:
+        """As waits for data have: of what nothing says that it is something else, it is time of the steps."""
+        for seed in range(8):
+            loop, chance = Loop(), random.Random(seed)
+            for _ in range(60):
+                loop.run(1).gap(int(2000 * chance.lognormvariate(0, 1.1)))
+            self.is_counted(loop.run(1))
 
     def test_a_host_that_runs_ahead(self) -> None:
         """It waits for the GPU at every tenth step: that gap is the GPU's time."""

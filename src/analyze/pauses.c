@@ -9,7 +9,8 @@
  *   - the loop's own parts take less than half of it: the wait for a batch, ranges and operators that other gaps have as well,
  *     and what a fix is known for: files written, garbage collected;
  *   - and it is rare.  Where other work was recorded in half of it, at most a quarter of the gaps are such; where nothing was,
- *     at most a tenth: a loader with eight workers may stall at every eighth batch, and that is time of the steps.
+ *     at most a tenth, and all are APART from the others: a loader with eight workers may stall at every eighth batch, waits
+ *     for data have long tails, and that is time of the steps.
  */
 #include "analyze/pauses.h"
 
@@ -24,6 +25,7 @@ static const double LONGER = 0.5;
 static const double FAR = 6;
 static const double SIGMA = 1.4826; /* of a normal distribution, in median absolute deviations */
 static const double OWN_PART = 0.5; /* of a gap */
+static const double APART = 3;      /* times the longest gap that is no pause */
 
 /* What a slice in a gap says about it. */
 typedef enum { NOTHING, LOOP, OTHER_WORK, UNCLEAR, SIGNS } sign;
@@ -184,15 +186,21 @@ static bool judge(finder *f, hu_arena *scratch)
     const hu_intervals *in = list_signs(f, scratch);
     uint8_t            *is = hu_arena_calloc(scratch, f->n, sizeof *is);
     size_t              n[SILENT + 1] = {0};
+    int64_t longest = 0, shortest = INT64_MAX; /* of the steps' own gaps; of those in which nothing was recorded */
 
     if (!in || !is)
         return false;
     for (size_t i = 0; i < f->n; i++) {
         is[i] = f->after[i] ? (uint8_t)judge_gap(f, in, i) : STEP_TIME;
         n[is[i]]++;
+        if (is[i] == STEP_TIME && f->gap[i] > longest)
+            longest = f->gap[i];
+        if (is[i] == SILENT && f->gap[i] < shortest)
+            shortest = f->gap[i];
     }
     for (size_t i = 0; i < f->n; i++)
-        f->after[i] = (is[i] == WORKED && WITH_WORK * n[WORKED] <= f->n) || (is[i] == SILENT && WITHOUT * n[SILENT] <= f->n);
+        f->after[i] = (is[i] == WORKED && WITH_WORK * n[WORKED] <= f->n) ||
+                      (is[i] == SILENT && WITHOUT * n[SILENT] <= f->n && (double)shortest >= APART * (double)longest);
     return true;
 }
 
