@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pauses.c - an evaluation between two epochs is time of the run, and of no step.
  *
- * What lies between two marks belongs to the step: in many loops the wait for the next batch is there.  A gap is a pause where
+ * What lies between two marks belongs to the step: in many loops the wait for the next batch is there.  A gap is a pause
+ * where
  *
  *   - it is longer than usual by LONGER of a step, and by FAR times as much as gaps usually differ;
- *   - that holds, too, without the time in which the GPU works on what was launched before the gap: a host that runs ahead of
- *     the GPU waits for it now and then;
- *   - the loop's own parts take less than half of it: the wait for a batch, ranges and operators that other gaps have as well,
- *     and what a fix is known for: files written, garbage collected;
- *   - and it is rare.  Where other work was recorded in half of it, at most a quarter of the gaps are such; where nothing was,
- *     at most a tenth, and all are APART from the others: a loader with eight workers may stall at every eighth batch, waits
- *     for data have long tails, and that is time of the steps.
+ *   - that holds, too, without the time in which the GPU works on what was launched before the gap: a host that runs ahead
+ *     of the GPU waits for it now and then;
+ *   - the loop's own parts take less than half of it: the wait for a batch, ranges and operators that other gaps have as
+ *     well, and what a fix is known for: files written, garbage collected;
+ *   - and it is rare.  Where other work was recorded in half of it, at most a quarter of the gaps are such; where nothing
+ *     was, at most a tenth, and all are APART from the others: a loader with eight workers may stall at every eighth batch,
+ *     waits for data have long tails, and that is time of the steps.
  */
 #include "analyze/pauses.h"
 

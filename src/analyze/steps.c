@@ -605,8 +605,8 @@ static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, h
 }
 
 /*
- * The last step by marks, and one in front of a pause, ends with its own range; what the others have behind theirs is missing.
- * That is nothing where the GPU works on what was launched in it for as long.
+ * The last step by marks, and one in front of a pause, ends with its own range; what the others have behind theirs is
+ * missing.  That is nothing where the GPU works on what was launched in it for as long.
  */
 static void leave_open(hu_step *last, int64_t between_ns)
 {
@@ -707,8 +707,9 @@ static void take_pass(hu_step *s)
 
 /*
  * A step of an engine reaches from the end of the pass before it to its own, and in between the engine schedules, reads
- * tokens and works on them.  Of the first pass that part is not known, and of one behind a pause.  It stays out of the means where it is a part worth
- * the name, and enough passes of its phase are left.  Steps of torch.profiler with time between them are no different.
+ * tokens and works on them.  Of the first pass that part is not known, and of one behind a pause.  It stays out of the means
+ * where it is a part worth the name, and enough passes of its phase are left.  Steps of torch.profiler with time between
+ * them are no different.
  */
 static void leave_first(step_list *list)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * launch_flows.c - a flow names neither of its slices: each is the one on the flow's row that begins when it does.  Of several
- * the one with the flow's name, for an operator may begin with the one inside of it.
+ * launch_flows.c - a flow names neither of its slices: each is the one on the flow's row that begins when it does.  Of
+ * several the one with the flow's name, for an operator may begin with the one inside of it.
  */
 #include "trace/launch_flows.h"
 
