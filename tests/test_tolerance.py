@@ -45,7 +45,8 @@ class Tolerance(unittest.TestCase):
                 self.assertEqual(rank["quality"]["lost"], 0)
 
     def test_the_end_that_is_missing_is_told(self) -> None:
-        self.assertTrue(self.rank(f"[{GOOD}")["quality"]["is_truncated"])
+        self.assertTrue(self.rank(f'{{"traceEvents": [{GOOD}')["quality"]["is_truncated"])
+        self.assertFalse(self.rank(f"[{GOOD}")["quality"]["is_truncated"], "a bare list needs no bracket")
         self.assertFalse(self.rank(f"[{GOOD}]")["quality"]["is_truncated"])
         self.assertEqual(self.rank(f"[{GOOD}] tail")["quality"]["trailing_bytes"], 4)
 

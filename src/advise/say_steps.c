@@ -7,6 +7,8 @@
 
 #include "advise/say.h"
 
+enum { PAUSE_NAME = 40 }; /* bytes of it */
+
 static const double LARGE_REST = 0.25; /* of the capture */
 static const double MOSTLY = 0.5;      /* of that rest */
 static const double SAME = 0.03;       /* of the longer one: they differ by less in any capture */
@@ -22,6 +24,8 @@ hu_steps_words hu_say_period(const hu_steps *steps)
         return said;
     if (s->is_by_marks && steps->n_counted == 1)
         why = "what the GPU still ran of the step before is no part of the only step";
+    else if (steps->is_unlinked)
+        why = "no GPU operation says which step launched it, so each counts to the one in which it begins";
     else if (s->is_by_marks)
         why = "at first the GPU works off a backlog from before these steps";
     else if (s->by_ends_ns > s->by_marks_ns && steps->n_counted == 1)
@@ -63,6 +67,33 @@ hu_steps_words hu_say_open(const hu_steps *steps)
     if (steps->n && steps->at[steps->n - 1].is_open)
         snprintf(said.t, sizeof said.t,
                  "without the last one: its mark ends before the step does, and no next mark tells when that was");
+    return said;
+}
+
+/* Is a step next to a pause left out, because a part of it is not known? */
+static bool has_open_side(const hu_steps *steps)
+{
+    for (size_t i = 1; i < steps->n; i++)
+        if (steps->at[i].is_resumed && (steps->at[i - 1].is_open || steps->at[i].is_incomplete))
+            return true;
+    return false;
+}
+
+hu_steps_words hu_say_pauses(const hu_steps *steps)
+{
+    hu_steps_words said = {""};
+    const char    *s = hu_plural((int64_t)steps->n_pauses);
+    char           what[PAUSE_NAME + 16] = "nothing recorded tells why";
+
+    if (!steps->n_pauses)
+        return said;
+    if (steps->pause.n)
+        snprintf(what, sizeof what, "mostly \"%.*s\"", steps->pause.n < PAUSE_NAME ? (int)steps->pause.n : PAUSE_NAME,
+                 steps->pause.p);
+    snprintf(said.t, sizeof said.t, "without %zu pause%s between steps, %s of %s in all: %s%s", steps->n_pauses, s,
+             hu_say_time((double)steps->pauses_ns).t,
+             hu_say_time((double)(steps->at[steps->n - 1].ends.end_ns - steps->at[0].marks.start_ns)).t, what,
+             has_open_side(steps) ? "; and without the step next to each, of which a part is not known" : "");
     return said;
 }
 

@@ -20,6 +20,9 @@ hu_steps_words hu_say_phases(const hu_steps *steps);
 /* That the last step is left out because no next mark tells its end.  "" where it is not. */
 hu_steps_words hu_say_open(const hu_steps *steps);
 
+/* How many pauses between steps are left out, for how long, and what they are.  "" without. */
+hu_steps_words hu_say_pauses(const hu_steps *steps);
+
 /* That much of the capture is in no step, and the GPU mostly idle there, as a sentence.  "" where it is not. */
 hu_steps_words hu_say_rest(const hu_digest *d);
 

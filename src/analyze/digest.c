@@ -81,7 +81,7 @@ static bool keep_kernels(hu_digest *d)
 
 static bool keep_step_names(const hu_trace *trace, hu_digest *d)
 {
-    bool ok = keep(d->arena, &d->steps.what);
+    bool ok = keep(d->arena, &d->steps.what) && keep(d->arena, &d->steps.pause);
 
     d->step_names = hu_arena_calloc(d->arena, d->steps.n + 1, sizeof *d->step_names);
     ok = ok && d->step_names;
@@ -345,6 +345,7 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->device = digests[0]->device;
         d->device_id = digests[0]->device_id;
         d->steps.what = digests[0]->steps.what;
+        d->steps.pause = digests[0]->steps.pause;
         d->steps.source = digests[0]->steps.source;
         d->operators.grouping = digests[0]->operators.grouping;
         d->comm.on_host = true;

@@ -55,7 +55,7 @@ HU_WIRE_TABLE(hu_interval, INTERVAL);
     F(T, U32, name) F(T, I64, number) F(T, I64, start_ns) F(T, I64, end_ns) F(T, I64, host_start_ns) \
     F(T, I64, host_end_ns) F(T, I64, n_device) F(T, PART, marks, hu_interval) F(T, PART, ends, hu_interval) \
     F(T, PART, period, hu_interval) F(T, PART, work, hu_interval) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete) \
-    F(T, BOOL, is_open) F(T, BOOL, is_first) F(T, U8, phase, HU_ENGINE_PHASES)
+    F(T, BOOL, is_open) F(T, BOOL, is_first) F(T, BOOL, is_resumed) F(T, U8, phase, HU_ENGINE_PHASES)
 HU_WIRE_TABLE(hu_step, STEP);
 
 #define STEADY(F, T) \
@@ -65,7 +65,7 @@ HU_WIRE_TABLE(hu_steady, STEADY);
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
     F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_engine) \
-    F(T, BOOL, is_outlived) F(T, BOOL, is_backlog) \
+    F(T, BOOL, is_outlived) F(T, BOOL, is_backlog) F(T, BOOL, is_unlinked) F(T, SIZE, n_pauses) F(T, I64, pauses_ns) F(T, STR, pause) \
     F(T, I64S, phase_n) F(T, F64S, phase_ns) F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 

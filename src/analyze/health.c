@@ -17,6 +17,17 @@ static bool is_on(const hu_health *h, hu_kind kind)
     return h->kinds[kind] > 0;
 }
 
+/* Who named iterations has marked them; what recurs under another name may be less than a step, or more. */
+static bool has_marks(const hu_steps *steps, const hu_health *h)
+{
+    hu_str  stem;
+    int64_t number;
+
+    return steps->source == HU_STEPS_PROFILER ||
+           (steps->source == HU_STEPS_ANNOTATION && (h->by_nsight || h->by_rocm || h->by_xla || steps->is_engine ||
+                                                     hu_names_is_iteration(steps->what, &stem, &number)));
+}
+
 static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const hu_health *h)
 {
     const hu_trace_info *info = hu_trace_get_info(trace);
@@ -24,8 +35,7 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     const bool           cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
     unsigned             missing = 0;
 
-    if (hu_trace_slices(trace).n && steps->source != HU_STEPS_PROFILER &&
-        !((h->by_nsight || h->by_rocm || h->by_xla) && steps->source == HU_STEPS_ANNOTATION))
+    if (hu_trace_slices(trace).n && !has_marks(steps, h) && (info->tool.n || !hu_health_is_unknown(h)))
         missing |= 1u << HU_MISSING_STEPS;
     if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
         missing |= 1u << HU_MISSING_SHAPES;

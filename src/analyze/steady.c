@@ -46,7 +46,7 @@ void hu_steady_measure(hu_step *at, size_t n, int64_t before_ns)
     for (size_t i = 0; i < n; i++) {
         hu_step *s = &at[i];
 
-        s->is_first = i == 0 || !follows(s);
+        s->is_first = i == 0 || s->is_resumed || !follows(s);
         s->marks.start_ns = s->is_first ? s->host_start_ns : at[i - 1].host_end_ns;
         s->marks.end_ns = later(s->host_end_ns, s->marks.start_ns);
         s->ends.start_ns = later(s->marks.start_ns, ended);

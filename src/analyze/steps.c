@@ -19,7 +19,7 @@
  * that has no more to do with the start than with any other step.  A last step with clearly less GPU work than the one
  * before was cut by the end of the capture.  Both stay in the list, outside of the means, and so do steps of which a
  * cut file does not hold the device's side (cut.c), and a last one whose mark is a range that leaves out a part of the step:
- * the others reach to the next mark, and it has none.
+ * the others reach to the next mark, and it has none.  So does a step in front of a pause (pauses.c).
  */
 #include "analyze/steps.h"
 
@@ -29,6 +29,7 @@
 #include "analyze/cut.h"
 #include "analyze/engine.h"
 #include "analyze/names.h"
+#include "analyze/pauses.h"
 #include "analyze/period.h"
 #include "analyze/select.h"
 #include "analyze/steady.h"
@@ -56,7 +57,8 @@ static bool add_step(hu_arena *arena, step_list *list, const hu_step *s)
 }
 
 /* ProfilerStep slices of the thread that has most of them, in order. */
-static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, step_list *out, hu_error *err)
+static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, step_list *out, uint32_t *track,
+                               hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     const uint32_t *order = hu_trace_order(trace);
@@ -87,6 +89,7 @@ static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_a
             if (count > best_count) {
                 best_count = count;
                 best = t;
+                *track = (uint32_t)t;
             }
         }
         if (best_count == 0)
@@ -124,51 +127,85 @@ static bool is_of_series(const hu_trace *trace, const candidate *c, uint32_t nam
 /*
  * Of the capture, or of its own extent where it says that it marks iterations.  Who counts them may mark as little as he
  * likes: with asynchronous dispatch (JAX) the host is done with a step long before the device, and a step lasts from mark to
- * mark.  So may who names iterations and marks them evenly; "Optimizer.step#SGD.step" is a call that a profiler saw.
+ * mark.  So may who names iterations and marks them evenly, or on the thread that does most; "Optimizer.step#SGD.step" is a
+ * call that a profiler saw.
  */
-static bool covers_enough(const candidate *c, int64_t capture_ns)
+static bool covers_enough(const candidate *c, int64_t capture_ns, uint32_t busiest)
 {
     if (c->is_numbered && c->is_counted)
         return true;
     if (c->stem.n && !hu_str_has(c->stem, HU_STR(".")) && c->count >= FEWEST_EVEN &&
-        (double)c->most_apart_ns <= MOST_UNEVEN * (double)c->least_apart_ns)
+        (c->track == busiest || (double)c->most_apart_ns <= MOST_UNEVEN * (double)c->least_apart_ns))
         return true;
     const int64_t whole_ns = c->stem.n ? c->last_end_ns - c->start_ns : capture_ns;
 
     return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
 }
 
-/*
- * Of a trace without GPU work: do other threads work on behind the last mark, for longer than all marks together take?  Then
- * the marks tell when the work was asked for, not when it was done (JAX on CPUs), and how long a step takes is not in them.
- */
-static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch, bool *out, hu_error *err)
+/* What lies behind the last mark: of host threads other than the marks', or of devices. */
+static int list_behind(const hu_trace *trace, const candidate *c, bool of_device, hu_arena *scratch, int64_t *ns,
+                       hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_intervals    behind = {0};
 
-    *out = false;
     for (uint32_t i = 0; i < s.n; i++) {
         const int64_t end_ns = s.start_ns[i] + s.dur_ns[i];
 
-        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
-            return 0;
-        if (!hu_kind_in(s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || s.track[i] == c->track || s.start_ns[i] < c->start_ns ||
-            end_ns <= c->last_end_ns)
+        if (!hu_kind_in(s.kind[i], of_device ? HU_KINDS_DEVICE : HU_BIT(CPU_OP) | HU_BIT(USER)) || s.track[i] == c->track ||
+            (!of_device && s.start_ns[i] < c->start_ns) || end_ns <= c->last_end_ns)
             continue;
         if (!hu_intervals_add(scratch, &behind, s.start_ns[i] > c->last_end_ns ? s.start_ns[i] : c->last_end_ns, end_ns))
             return hu_fail_memory(err);
     }
     if (!hu_intervals_unite(scratch, &behind))
         return hu_fail_memory(err);
-    *out = hu_intervals_length(&behind) > c->last_end_ns - c->start_ns;
+    *ns = hu_intervals_length(&behind);
     return 0;
+}
+
+/*
+ * Do the marks tell when work was asked for, and not when it was done?  Then how long a step takes is not in them.  So it is
+ * where there is no GPU work, and other threads work on behind the last mark for longer than all marks together take (JAX on
+ * CPUs); and where no GPU work says which step launched it, and the GPU works on for longer than from one mark to the next.
+ */
+static int outlive(const hu_trace *trace, const candidate *c, hu_arena *scratch, bool *out, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    bool            has_device = false;
+    int64_t         behind_ns, limit_ns = c->last_end_ns - c->start_ns;
+    int             rc;
+
+    *out = false;
+    for (uint32_t i = 0; i < s.n; i++) {
+        has_device |= hu_kind_in(s.kind[i], HU_KINDS_DEVICE);
+        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE) && s.parent[i] != HU_NONE)
+            return 0;
+    }
+    if (has_device)
+        limit_ns = (c->last_start_ns - c->start_ns) / (c->count - 1);
+    rc = list_behind(trace, c, has_device, scratch, &behind_ns, err);
+    *out = rc == 0 && behind_ns > limit_ns;
+    return rc;
 }
 
 static void note_distance(candidate *c, int64_t ns)
 {
     c->least_apart_ns = ns < c->least_apart_ns ? ns : c->least_apart_ns;
     c->most_apart_ns = ns > c->most_apart_ns ? ns : c->most_apart_ns;
+}
+
+/* The thread with most slices. */
+static uint32_t find_busiest(const hu_trace *trace)
+{
+    size_t          n;
+    const hu_track *tracks = hu_trace_tracks(trace, &n);
+    uint32_t        best = 0;
+
+    for (uint32_t t = 0; t < n; t++)
+        if (tracks[t].type == HU_TRACK_HOST && (tracks[best].type != HU_TRACK_HOST || tracks[t].count > tracks[best].count))
+            best = t;
+    return best;
 }
 
 /* Of two series that may be the steps: who names iterations knows better than who names what holds several ("epoch"). */
@@ -276,6 +313,44 @@ static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *en
     return true;
 }
 
+/* A step in front of a pause ends with its own range, ends_ns[i], and the one behind it begins with its own. */
+static int leave_pauses(const hu_trace *trace, const uint8_t *names, step_list *list, const int64_t *ends_ns, uint32_t track,
+                        hu_arena *scratch, hu_steps *steps, hu_error *err)
+{
+    int64_t       *starts_ns = hu_arena_alloc(scratch, (list->n + 1) * sizeof *starts_ns);
+    bool          *after = hu_arena_calloc(scratch, list->n + 1, sizeof *after);
+    const hu_marks marks = {starts_ns, ends_ns, list->n, track};
+    uint32_t       what;
+    int            rc;
+
+    if (!starts_ns || !after)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < list->n; i++)
+        starts_ns[i] = list->at[i].start_ns;
+    rc = hu_pauses_find(trace, names, &marks, after, &what, scratch, err);
+    for (size_t i = 0; rc == 0 && i + 1 < list->n; i++) {
+        if (!after[i])
+            continue;
+        list->at[i].end_ns = ends_ns[i];
+        list->at[i + 1].is_resumed = true;
+        steps->pause = hu_trace_text(trace, what);
+    }
+    return rc;
+}
+
+/* Steps of torch.profiler touch one another, but for other writers. */
+static int leave_profiler_pauses(const hu_trace *trace, const uint8_t *names, step_list *list, uint32_t track,
+                                 hu_arena *scratch, hu_steps *steps, hu_error *err)
+{
+    int64_t *ends_ns = hu_arena_alloc(scratch, (list->n + 1) * sizeof *ends_ns);
+
+    if (!ends_ns)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < list->n; i++)
+        ends_ns[i] = list->at[i].end_ns;
+    return leave_pauses(trace, names, list, ends_ns, track, scratch, steps, err);
+}
+
 /* What usually lies between the end of one mark and the next: ends_ns[i] is that of the i-th step's own range. */
 static bool find_between(const step_list *list, const int64_t *ends_ns, hu_arena *scratch, int64_t *between_ns)
 {
@@ -303,6 +378,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
     const uint32_t  *order = hu_trace_order(trace);
     size_t           n_tracks, n = 0;
     const hu_track  *tracks = hu_trace_tracks(trace, &n_tracks);
+    const uint32_t   busiest = find_busiest(trace);
     const bool       is_of_profiler = hu_trace_get_info(trace)->tool.n > 0; /* else any program's: "Source" of a compiler */
     candidate       *list = NULL;
     const candidate *best = NULL;
@@ -316,7 +392,7 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
         bool             is_outlived;
 
         if (c->count < FEWEST_REPEATS || c->overlaps || (!is_of_profiler && !c->stem.n) ||
-            !covers_enough(c, end_ns - start_ns) || !is_better(c, best))
+            !covers_enough(c, end_ns - start_ns, busiest) || !is_better(c, best))
             continue;
         rc = outlive(trace, c, scratch, &is_outlived, err);
         if (rc < 0)
@@ -348,7 +424,9 @@ static int find_annotated_steps(const hu_trace *trace, const uint8_t *names, hu_
                                  .end_ns = s.start_ns[i] + s.dur_ns[i]}))
             return hu_fail_memory(err);
     }
-    return find_between(out, ends_ns, scratch, between_ns) ? 0 : hu_fail_memory(err);
+    if (!find_between(out, ends_ns, scratch, between_ns))
+        return hu_fail_memory(err);
+    return leave_pauses(trace, names, out, ends_ns, best->track, scratch, steps, err);
 }
 
 static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, step_list *out, hu_str *what,
@@ -383,17 +461,17 @@ static bool list_windows(step_list *list, hu_arena *scratch, hu_intervals *host,
         step->host_end_ns = step->end_ns;
         step->work = (hu_interval){INT64_MAX, INT64_MIN};
         host->at[i] = (hu_interval){step->start_ns, step->end_ns};
-        reach->at[i] = (hu_interval){i ? list->at[i - 1].host_end_ns : step->start_ns, step->end_ns};
+        reach->at[i] = (hu_interval){i && !step->is_resumed ? list->at[i - 1].host_end_ns : step->start_ns, step->end_ns};
     }
     return true;
 }
 
 /* Counts the work of each step and finds its ends; device_end: of what was launched in it as marked. */
 static int64_t find_work(const hu_backlog *q, step_list *list, const hu_intervals *host, const hu_intervals *reach,
-                         int64_t *device_end, bool *is_backlog)
+                         int64_t *device_end, hu_steps *steps)
 {
     int64_t before_end = INT64_MIN;
-    bool    has_work = false;
+    bool    has_work = false, has_launch = false;
 
     for (uint32_t i = 0; i < q->s.n; i++) {
         const int64_t end = q->s.start_ns[i] + q->s.dur_ns[i];
@@ -402,6 +480,7 @@ static int64_t find_work(const hu_backlog *q, step_list *list, const hu_interval
 
         if (!hu_kind_in(q->s.kind[i], HU_KINDS_DEVICE))
             continue;
+        has_launch |= q->s.parent[i] != HU_NONE;
         launched = hu_select_time(q->trace, &q->s, i);
         if (launched < host->at[0].start_ns || hu_backlog_has(q, i)) {
             before_end = end > before_end ? end : before_end;
@@ -421,13 +500,14 @@ static int64_t find_work(const hu_backlog *q, step_list *list, const hu_interval
             device_end[at] = end > device_end[at] ? end : device_end[at];
         }
     }
-    *is_backlog = !has_work && before_end > host->at[0].start_ns;
+    steps->is_backlog = !has_work && before_end > host->at[0].start_ns;
+    steps->is_unlinked = has_work && !has_launch;
     return before_end;
 }
 
 /* Applies the rule of the head comment; steps are sorted and do not overlap afterwards.  *before_ns: see steady.h. */
 static int give_device_work(const hu_trace *trace, const uint8_t *names, step_list *list, hu_arena *scratch,
-                            int64_t *before_ns, bool *is_backlog, hu_error *err)
+                            int64_t *before_ns, hu_steps *steps, hu_error *err)
 {
     hu_intervals host = {0}, reach = {0};
     int64_t     *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end), before_end;
@@ -437,7 +517,7 @@ static int give_device_work(const hu_trace *trace, const uint8_t *names, step_li
         return hu_fail_memory(err);
     for (size_t i = 0; i < list->n; i++)
         device_end[i] = INT64_MIN;
-    before_end = *before_ns = find_work(&q, list, &host, &reach, device_end, is_backlog);
+    before_end = *before_ns = find_work(&q, list, &host, &reach, device_end, steps);
     for (size_t i = 0; i < list->n; i++) {
         hu_step *step = &list->at[i];
 
@@ -525,13 +605,11 @@ static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, h
 }
 
 /*
- * The last step by marks ends with its own range; what the others have behind theirs is missing.  That is nothing where the
- * GPU works on what was launched in it for as long.
+ * The last step by marks, and one in front of a pause, ends with its own range; what the others have behind theirs is
+ * missing.  That is nothing where the GPU works on what was launched in it for as long.
  */
-static void leave_last(step_list *list, int64_t between_ns)
+static void leave_open(hu_step *last, int64_t between_ns)
 {
-    hu_step *last = &list->at[list->n - 1];
-
     if ((double)between_ns <= LEAST_BETWEEN * (double)(last->host_end_ns - last->host_start_ns + between_ns) ||
         (last->n_device && last->work.end_ns >= last->host_end_ns + between_ns))
         return;
@@ -585,6 +663,11 @@ static int describe(step_list *list, hu_arena *scratch, hu_steps *out, hu_error 
         if (hu_step_counts(&list->at[i]))
             duration[out->n_counted++] = list->at[i].period.end_ns - list->at[i].period.start_ns;
     out->duration = hu_stats_of(duration, out->n_counted);
+    for (size_t i = 1; i < list->n; i++)
+        if (list->at[i].is_resumed && list->at[i].marks.start_ns > list->at[i - 1].ends.end_ns) {
+            out->n_pauses++;
+            out->pauses_ns += list->at[i].marks.start_ns - list->at[i - 1].ends.end_ns;
+        }
     for (size_t i = 0; out->is_engine && i < list->n; i++) {
         const hu_step *s = &list->at[i];
 
@@ -624,8 +707,9 @@ static void take_pass(hu_step *s)
 
 /*
  * A step of an engine reaches from the end of the pass before it to its own, and in between the engine schedules, reads
- * tokens and works on them.  Of the first pass that part is not known.  It stays out of the means where it is a part worth
- * the name, and enough passes of its phase are left.  Steps of torch.profiler with time between them are no different.
+ * tokens and works on them.  Of the first pass that part is not known, and of one behind a pause.  It stays out of the means
+ * where it is a part worth the name, and enough passes of its phase are left.  Steps of torch.profiler with time between
+ * them are no different.
  */
 static void leave_first(step_list *list)
 {
@@ -633,12 +717,16 @@ static void leave_first(step_list *list)
     size_t  alike = 0;
 
     for (size_t i = 1; i < list->n; i++) {
+        if (list->at[i].is_resumed)
+            continue;
         between += list->at[i].host_start_ns - list->at[i - 1].host_end_ns;
         all += list->at[i].host_end_ns - list->at[i - 1].host_end_ns;
         alike += hu_step_counts(&list->at[i]) && list->at[i].phase == list->at[0].phase;
     }
-    if (alike >= FEWEST_REPEATS && (double)between > LEAST_BETWEEN * (double)all)
-        list->at[0].is_incomplete = true;
+    if (alike < FEWEST_REPEATS || (double)between <= LEAST_BETWEEN * (double)all)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        list->at[i].is_incomplete |= i == 0 || list->at[i].is_resumed;
 }
 
 int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
@@ -648,9 +736,12 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
     step_list list = {0};
     bool      is_device = false;
     int64_t   before_ns = INT64_MIN, between_ns = 0;
+    uint32_t  track = 0;
     int       rc;
 
-    rc = find_profiler_steps(trace, names, arena, &list, err);
+    rc = find_profiler_steps(trace, names, arena, &list, &track, err);
+    if (rc == 0 && list.n)
+        rc = leave_profiler_pauses(trace, names, &list, track, scratch, &steps, err);
     if (rc == 0)
         rc = take_engine(trace, arena, &list, &steps, err);
     if (rc == 0 && list.n == 0) {
@@ -671,11 +762,12 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
             return hu_fail_memory(err);
     }
     if (rc == 0 && list.n)
-        rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps.is_backlog, err);
+        rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
         rc = judge(trace, names, &list, scratch, err);
-    if (rc == 0 && between_ns > 0)
-        leave_last(&list, between_ns);
+    for (size_t i = 0; rc == 0 && between_ns > 0 && i < list.n; i++)
+        if (i + 1 == list.n || list.at[i + 1].is_resumed)
+            leave_open(&list.at[i], between_ns);
     if (rc == 0 && list.n)
         rc = hu_cut_judge(trace, names, list.at, list.n, scratch, &is_device, err);
     if (rc == 0 && steps.source == HU_STEPS_NONE && !is_device && list.n)

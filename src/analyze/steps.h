@@ -33,7 +33,8 @@ typedef struct {
 
     bool is_warm_up, is_incomplete; /* left out of the means, and said so */
     bool is_open;                   /* incomplete, because its mark ends before it, and no next one follows */
-    bool is_first;                  /* the step before it is not in the trace */
+    bool is_first;                  /* the step before it is not in the trace, or a pause lies between */
+    bool is_resumed;                /* behind a pause (pauses.h) */
 } hu_step;
 
 /*
@@ -58,6 +59,10 @@ typedef struct {
     bool           is_engine;   /* a serving engine named them: they are steps, however few */
     bool           is_outlived; /* marks are there, and work without a GPU goes on long behind the last: they are no steps */
     bool           is_backlog;  /* the GPU ran only what was launched before these steps: nothing is known of their own */
+    bool           is_unlinked; /* no GPU work says what launched it: it counts to the step in which it begins */
+    size_t         n_pauses;    /* between these steps, and no part of any (pauses.h) */
+    int64_t        pauses_ns;   /* from the end of a step to the next mark, in all */
+    hu_str         pause; /* the range that takes most of them, borrowed from the trace; empty where none was recorded */
     int64_t        phase_n[HU_ENGINE_PHASES];  /* counted steps of each phase; all 0 unless an engine marked them */
     double         phase_ns[HU_ENGINE_PHASES]; /* and their mean period; 0 without */
     hu_steady      steady;

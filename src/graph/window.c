@@ -11,20 +11,22 @@ enum { FEWEST_STEPS = 3 };
 
 static const int64_t LONGEST_NS = INT64_C(1) << 58; /* 9 years; so that sums of weights stay far from the end of int64 */
 
-/* The longest run of steps that count; the later one of two equals. */
+/* The longest run of steps that count, without a pause between them; the later one of two equals. */
 static size_t longest_run(const hu_steps *steps, size_t *n)
 {
     size_t best = 0, start = 0;
 
     *n = 0;
     for (size_t i = 0; i <= steps->n; i++) {
-        if (i < steps->n && hu_step_counts(&steps->at[i]))
+        const bool counts = i < steps->n && hu_step_counts(&steps->at[i]);
+
+        if (counts && !steps->at[i].is_resumed)
             continue;
         if (i - start >= *n && i > start) {
             *n = i - start;
             best = start;
         }
-        start = i + 1;
+        start = counts ? i : i + 1;
     }
     return best;
 }

@@ -3,7 +3,7 @@
  *
  * The document is an object with a member "traceEvents" among metadata that may come before or after it, or a bare
  * array of events.  It is walked span by span; nothing but the event at hand has to be in memory.  Traps:
- *  - a job that was killed leaves no "]}"; some writers leave a comma instead;
+ *  - a job that was killed leaves no "]}"; some writers leave a comma instead, and a bare array needs no ']';
  *  - one unescaped quote in a name must not cost the rest of the file: after an event that is no JSON the search for
  *    the next one starts at a brace that follows a comma and is followed by a member that events have;
  *  - PyTorch's execution traces are named like profiler traces and are something else.
@@ -29,8 +29,9 @@ typedef struct {
     chrome_pieces     *pieces;    /* NULL: nobody scans ahead */
     const char        *piece_at;  /* the event from which on the span was scanned ahead; NULL: it was not */
     int64_t            n_members; /* of the top object */
-    bool               saw_events, saw_nodes, saw_schema, saw_rocprof;
-    hu_error          *err;
+    bool      is_list; /* events alone, without an object around them: the format lets such a text end without ']' */
+    bool      saw_events, saw_nodes, saw_schema, saw_rocprof;
+    hu_error *err;
 } document;
 
 /* "2025-05-01", which no number of JSON is. */
@@ -195,7 +196,9 @@ static int read_events(document *d)
         if (q->events > 0 && hu_builder_status(d->r.b, NULL) < 0)
             return 0;
     }
-    if (rc == 0)
+    if (rc == 0 && d->is_list && q->events > 0 && hu_input_status(d->r.in, NULL) == 0)
+        q->has_all_events = true; /* behind a whole event, or the comma that follows it */
+    else if (rc == 0)
         truncated(d, "");
     return rc;
 }
@@ -414,7 +417,8 @@ static int read_document(document *d)
     rc = next_solid(d);
     if (rc <= 0)
         return rc;
-    rc = *d->p++ == '[' ? read_events(d) : read_object(d);
+    d->is_list = *d->p++ == '[';
+    rc = d->is_list ? read_events(d) : read_object(d);
     if (rc < 0 || hu_builder_status(d->r.b, NULL) < 0)
         return rc;
     if (!hu_builder_quality(d->r.b)->is_truncated) {
@@ -468,7 +472,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
             (hu_builder_has_process(b, HU_STR("/host:CPU")) || hu_builder_has_process(b, HU_STR("/device:"))))
             hu_builder_info(b)->tool = HU_STR("XLA profiler");
         hu_builder_info(b)->bytes = offset_of(d, d->end);
-        if (found_nothing(d))
+        if (!chrome_async_finish(&d->r) && found_nothing(d))
             rc = fail_empty(d);
     }
     chrome_pieces_free(d->pieces);

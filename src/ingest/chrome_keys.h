@@ -19,7 +19,9 @@
     K(DUR, "dur")            \
     K(ARGS, "args")          \
     K(ID, "id")              \
+    K(ID2, "id2")            \
     K(SCOPE, "s")            \
+    K(SCOPE, "scope")        \
     K(BIND, "bp")
 
 /* Members of its "args". */

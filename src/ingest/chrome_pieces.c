@@ -72,6 +72,14 @@ static bool is_text(const chrome_event *e, int place, const char *begin)
     return chrome_has(e, place) && v->type == CHROME_STRING && v->n >= n && memcmp(v->p, begin, n) == 0;
 }
 
+/* Begins and ends: of slices, and of asynchronous operations. */
+static bool is_half(const chrome_event *e)
+{
+    const chrome_value *ph = &e->at[CHROME_PH];
+
+    return chrome_has(e, CHROME_PH) && ph->type == CHROME_STRING && ph->n == 1 && memchr("BEbeSF", ph->p[0], 6) != NULL;
+}
+
 /*
  * Events whose meaning depends on what was before: begins and ends, what NCCL says of its calls, and times of zero, which
  * are lost or not, depending on who wrote the trace.
@@ -81,8 +89,7 @@ static bool needs_order(const chrome_event *e)
     static const int said[] = {CHROME_NCCL_COMM, CHROME_NCCL_BYTES, CHROME_NCCL_PEER, CHROME_NCCL_ROOT, CHROME_NCCL_RANKS};
     const chrome_value *ts = &e->at[CHROME_TS];
 
-    if (is_text(e, CHROME_PH, "B") || is_text(e, CHROME_PH, "E") ||
-        (chrome_has(e, CHROME_TS) && (ts->type != CHROME_INT || ts->number == 0)))
+    if (is_half(e) || (chrome_has(e, CHROME_TS) && (ts->type != CHROME_INT || ts->number == 0)))
         return true;
     if (!is_text(e, CHROME_NAME, "nccl"))
         return false;

@@ -34,7 +34,7 @@ static char *room_for(chrome_reader *r, size_t n)
     return r->text;
 }
 
-static uint32_t text_of(chrome_reader *r, int place)
+uint32_t chrome_take_text(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
     hu_quality         *q = hu_builder_quality(r->b);
@@ -73,7 +73,7 @@ static uint32_t list_of(chrome_reader *r, int place)
     char               *out;
 
     if (!chrome_has(&r->event, place) || !memchr(v->p, '\n', v->n))
-        return text_of(r, place);
+        return chrome_take_text(r, place);
     p = v->p;
     end = p + v->n;
     out = room_for(r, v->n);
@@ -171,7 +171,7 @@ static uint64_t id_of(const chrome_event *e, int place)
 }
 
 /* Thread and process: a number, a number in quotes, or a text. */
-static hu_builder_id row_of(chrome_reader *r, int place)
+hu_builder_id chrome_take_row(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
     int64_t             number;
@@ -182,7 +182,7 @@ static hu_builder_id row_of(chrome_reader *r, int place)
         return (hu_builder_id){v->number, false};
     if (hu_parse_i64((hu_str){v->p, v->n}, &number))
         return (hu_builder_id){number, false};
-    return (hu_builder_id){text_of(r, place), true};
+    return (hu_builder_id){chrome_take_text(r, place), true};
 }
 
 /* "stream 7" as writers of 2021 named the row. */
@@ -331,13 +331,13 @@ static uint32_t take_collective(chrome_reader *r)
     if (!chrome_has(e, CHROME_COLLECTIVE))
         return 0;
     c = (hu_collective_detail){
-        .name = text_of(r, CHROME_COLLECTIVE),
-        .dtype = text_of(r, CHROME_DTYPE),
-        .in_split = text_of(r, CHROME_IN_SPLIT),
-        .out_split = text_of(r, CHROME_OUT_SPLIT),
-        .group = text_of(r, CHROME_GROUP_NAME),
-        .group_description = text_of(r, CHROME_GROUP_DESCRIPTION),
-        .group_ranks = text_of(r, CHROME_GROUP_RANKS),
+        .name = chrome_take_text(r, CHROME_COLLECTIVE),
+        .dtype = chrome_take_text(r, CHROME_DTYPE),
+        .in_split = chrome_take_text(r, CHROME_IN_SPLIT),
+        .out_split = chrome_take_text(r, CHROME_OUT_SPLIT),
+        .group = chrome_take_text(r, CHROME_GROUP_NAME),
+        .group_description = chrome_take_text(r, CHROME_GROUP_DESCRIPTION),
+        .group_ranks = chrome_take_text(r, CHROME_GROUP_RANKS),
         .in_elements = int_of(e, CHROME_IN_ELEMENTS, -1),
         .out_elements = int_of(e, CHROME_OUT_ELEMENTS, -1),
         .group_size = int32_of(e, CHROME_GROUP_SIZE, -1),
@@ -362,10 +362,10 @@ static uint32_t take_op(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
     const hu_op_extra   extra = {
-          .stack = text_of(r, CHROME_CALL_STACK),
-          .module = text_of(r, CHROME_MODULE_HIERARCHY),
-          .backend = text_of(r, CHROME_KERNEL_BACKEND),
-          .file = text_of(r, CHROME_KERNEL_FILE),
+          .stack = chrome_take_text(r, CHROME_CALL_STACK),
+          .module = chrome_take_text(r, CHROME_MODULE_HIERARCHY),
+          .backend = chrome_take_text(r, CHROME_KERNEL_BACKEND),
+          .file = chrome_take_text(r, CHROME_KERNEL_FILE),
           .collective = take_collective(r),
           .stream = int32_of(e, CHROME_STREAM, -1),
     };
@@ -465,19 +465,19 @@ static uint32_t object_of(chrome_reader *r, unsigned class)
     char          text[24];
 
     if (chrome_has(&r->event, CHROME_OBJECT) || class != HU_HOST_WAIT || fd < 0)
-        return text_of(r, CHROME_OBJECT);
+        return chrome_take_text(r, CHROME_OBJECT);
     return hu_builder_intern(r->b, (hu_str){text, (size_t)snprintf(text, sizeof text, "fd %lld", (long long)fd)});
 }
 
 static uint32_t take_wait(chrome_reader *r, unsigned class)
 {
     const chrome_event *e = &r->event;
-    hu_wait_detail      d = {.object = object_of(r, class), .caller = text_of(r, CHROME_CALLER)};
+    hu_wait_detail      d = {.object = object_of(r, class), .caller = chrome_take_text(r, CHROME_CALLER)};
 
     if (!d.object && !d.caller)
         return 0;
-    d.mutex = text_of(r, CHROME_MUTEX);
-    d.name = text_of(r, CHROME_OBJECT_NAME);
+    d.mutex = chrome_take_text(r, CHROME_MUTEX);
+    d.name = chrome_take_text(r, CHROME_OBJECT_NAME);
     d.holder = int_of(e, CHROME_HOLDER, 0);
     d.error = int32_of(e, CHROME_ERROR, 0);
     d.is_unfinished = chrome_has(e, CHROME_UNFINISHED);
@@ -487,11 +487,11 @@ static uint32_t take_wait(chrome_reader *r, unsigned class)
 /* A wait for a lock, whose library waits in a futex or a condition. */
 static bool is_lock(chrome_reader *r, uint32_t name)
 {
-    const hu_str call = hu_builder_text(r->b, name), caller = hu_builder_text(r->b, text_of(r, CHROME_CALLER));
+    const hu_str call = hu_builder_text(r->b, name), caller = hu_builder_text(r->b, chrome_take_text(r, CHROME_CALLER));
 
     if (hu_str_equal(call, HU_STR("futex")))
         return hu_producers_is_lock(caller);
-    return hu_producers_is_gil(call, caller, hu_builder_text(r->b, text_of(r, CHROME_OBJECT_NAME)));
+    return hu_producers_is_gil(call, caller, hu_builder_text(r->b, chrome_take_text(r, CHROME_OBJECT_NAME)));
 }
 
 static uint32_t take_os_call(chrome_reader *r, uint32_t name)
@@ -501,7 +501,7 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
     const hu_str class = chrome_has(e, CHROME_CLASS) && v->type == CHROME_STRING ? (hu_str){v->p, v->n} : HU_STR("");
     hu_os_detail d = {
         .bytes = bytes_of(e, CHROME_BYTES, -1),
-        .path = text_of(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
+        .path = chrome_take_text(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
         .calls = count_of(e, CHROME_CALLS),
         .is_timed_out = int32_of(e, CHROME_ERROR, 0) == LINUX_ETIMEDOUT,
         .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
@@ -526,10 +526,10 @@ static uint32_t take_omp(chrome_reader *r, uint32_t name)
                              .work_ns = work_ns >= 0 && work_ns < WEEK_NS ? work_ns : -1,
                              .threads = threads > 0 ? threads : 0,
                              .calls = count_of(e, CHROME_CALLS),
-                             .caller = text_of(r, CHROME_CALLER),
-                             .place = text_of(r, CHROME_PLACE),
-                             .line = text_of(r, CHROME_LINE),
-                             .worksharing = text_of(r, CHROME_WORKSHARING),
+                             .caller = chrome_take_text(r, CHROME_CALLER),
+                             .place = chrome_take_text(r, CHROME_PLACE),
+                             .line = chrome_take_text(r, CHROME_LINE),
+                             .worksharing = chrome_take_text(r, CHROME_WORKSHARING),
                              .what = (uint8_t)hu_producers_omp(hu_builder_text(r->b, name))};
 
     return d.region || d.calls ? hu_builder_omp_detail(r->b, &d) : HU_NONE;
@@ -541,7 +541,7 @@ static uint32_t take_mpi(chrome_reader *r)
     const chrome_event *e = &r->event;
     hu_mpi_detail       d = {
               .bytes = bytes_of(e, CHROME_BYTES, -1),
-              .comm = text_of(r, CHROME_COMM),
+              .comm = chrome_take_text(r, CHROME_COMM),
               .peer = int32_of(e, CHROME_PEER, -1),
               .root = int32_of(e, CHROME_ROOT, -1),
               .tag = int32_of(e, CHROME_TAG, INT32_MIN),
@@ -596,12 +596,12 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
 static uint32_t track_of(chrome_reader *r, hu_kind kind)
 {
     const chrome_event *e = &r->event;
-    const hu_builder_id pid = row_of(r, CHROME_PID);
+    const hu_builder_id pid = chrome_take_row(r, CHROME_PID);
     hu_builder_id       tid;
     int64_t             device, stream;
 
     if (!hu_kind_in(kind, HU_KINDS_DEVICE)) {
-        tid = row_of(r, CHROME_TID);
+        tid = chrome_take_row(r, CHROME_TID);
         return hu_builder_track(r->b, hu_kind_in(kind, HU_KINDS_HOST) ? HU_TRACK_HOST : HU_TRACK_NOTE, pid, tid);
     }
     device = int_of(e, CHROME_DEVICE, int_of(e, CHROME_FROM_DEVICE, pid.is_text ? device_in_pid(e) : pid.value));
@@ -614,7 +614,7 @@ static uint32_t track_of(chrome_reader *r, hu_kind kind)
     return hu_builder_stream(r->b, pid, device, stream);
 }
 
-static bool has_time(chrome_reader *r, int64_t *ns)
+bool chrome_take_time(chrome_reader *r, int64_t *ns)
 {
     const chrome_value *v = &r->event.at[CHROME_TS];
 
@@ -649,12 +649,12 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
     hu_quality *q = hu_builder_quality(r->b);
 
     *s = (hu_builder_slice){.detail = HU_NONE};
-    if (!has_time(r, &s->start_ns)) {
+    if (!chrome_take_time(r, &s->start_ns)) {
         hu_quality_count(q, HU_REASON_NO_TIME, 0);
         return false;
     }
     s->kind = chrome_take_kind(r);
-    s->name = text_of(r, CHROME_NAME);
+    s->name = chrome_take_text(r, CHROME_NAME);
     if (s->kind == HU_KIND_USER && !chrome_has(&r->event, CHROME_CAT))
         name_xla(r, s);
     if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
@@ -754,14 +754,14 @@ static void take_end(chrome_reader *r)
     const hu_kind kind = chrome_take_kind(r);
     int64_t       ns;
 
-    if (!has_time(r, &ns)) {
+    if (!chrome_take_time(r, &ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
     if (hu_kind_in(kind, HU_KINDS_DEVICE))
         hu_builder_end(r->b, track_of(r, kind), ns);
     else
-        hu_builder_end_row(r->b, row_of(r, CHROME_PID), row_of(r, CHROME_TID), ns);
+        hu_builder_end_row(r->b, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID), ns);
 }
 
 static bool is_named(const chrome_event *e, hu_str name)
@@ -778,18 +778,18 @@ static void take_wake(chrome_reader *r)
 #undef W
     };
     const chrome_value *v = &r->event.at[CHROME_HOW];
-    hu_wakeup           w = {.object = text_of(r, CHROME_OBJECT), .how = HU_WAKEUP_OTHER};
+    hu_wakeup           w = {.object = chrome_take_text(r, CHROME_OBJECT), .how = HU_WAKEUP_OTHER};
 
-    if (!has_time(r, &w.time_ns)) {
+    if (!chrome_take_time(r, &w.time_ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
     for (uint8_t i = 0; i < HU_COUNT(keys) && chrome_has(&r->event, CHROME_HOW); i++)
         if (hu_str_equal((hu_str){v->p, v->n}, hu_str_of(keys[i])))
             w.how = i;
-    w.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
-    w.name = text_of(r, CHROME_OBJECT_NAME);
-    w.caller = text_of(r, CHROME_CALLER);
+    w.track = hu_builder_track(r->b, HU_TRACK_HOST, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID));
+    w.name = chrome_take_text(r, CHROME_OBJECT_NAME);
+    w.caller = chrome_take_text(r, CHROME_CALLER);
     hu_builder_wake(r->b, &w);
 }
 
@@ -813,12 +813,12 @@ static void take_instant(chrome_reader *r)
     hu_builder_quality(r->b)->has_all_events = is_named(e, HU_STR("Record Window End")); /* Kineto's last event */
     if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
         return; /* "Iteration Start" and the like: counted by phase, no question needs them */
-    if (!has_time(r, &m.time_ns)) {
+    if (!chrome_take_time(r, &m.time_ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
     r->has_memory = true;
-    m.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
+    m.track = hu_builder_track(r->b, HU_TRACK_HOST, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID));
     m.device_type = int32_of(e, CHROME_DEVICE_TYPE, 0);
     m.device = int32_of(e, CHROME_DEVICE_ID, -1);
     m.address = id_of(e, CHROME_ADDRESS);
@@ -828,30 +828,35 @@ static void take_instant(chrome_reader *r)
     hu_builder_memory(r->b, &m);
 }
 
-/* Only forward-backward links: launch flows repeat what `correlation` says. */
+/*
+ * Forward-backward links, and those of PyTorch's first profiler, which has no other, from an operator to its work.  Other
+ * launch flows repeat what `correlation` says.
+ */
 static void take_flow(chrome_reader *r, bool is_end)
 {
     const chrome_value *cat = &r->event.at[CHROME_CAT];
-    hu_flow             f = {.is_end = is_end, .slice = HU_NONE};
+    const hu_str        category = chrome_has(&r->event, CHROME_CAT) ? (hu_str){cat->p, cat->n} : HU_STR("");
+    hu_flow             f = {.is_end = is_end, .slice = HU_NONE, .is_launch = hu_str_equal(category, HU_STR("cpu_to_cuda"))};
 
-    if (!chrome_has(&r->event, CHROME_CAT) || cat->n != 6 || memcmp(cat->p, "fwdbwd", 6) != 0)
+    if (!f.is_launch && !hu_str_equal(category, HU_STR("fwdbwd")))
         return;
-    if (!has_time(r, &f.time_ns)) {
+    if (!chrome_take_time(r, &f.time_ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
     f.id = id_of(&r->event, CHROME_ID);
-    f.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
+    f.track = hu_builder_track(r->b, HU_TRACK_HOST, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID));
+    f.name = f.is_launch ? chrome_take_text(r, CHROME_NAME) : 0;
     hu_builder_flow(r->b, &f);
 }
 
 static void take_counter(chrome_reader *r)
 {
-    const hu_builder_id pid = row_of(r, CHROME_PID);
-    const uint32_t      name = text_of(r, CHROME_NAME);
+    const hu_builder_id pid = chrome_take_row(r, CHROME_PID);
+    const uint32_t      name = chrome_take_text(r, CHROME_NAME);
     int64_t             ns;
 
-    if (!has_time(r, &ns)) {
+    if (!chrome_take_time(r, &ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
@@ -869,9 +874,10 @@ static void take_name(chrome_reader *r)
     const hu_str        what = chrome_has(&r->event, CHROME_NAME) ? (hu_str){v->p, v->n} : HU_STR("");
 
     if (hu_str_equal(what, HU_STR("thread_name")))
-        hu_builder_name_thread(r->b, row_of(r, CHROME_PID), row_of(r, CHROME_TID), text_of(r, CHROME_ARG_NAME));
+        hu_builder_name_thread(r->b, chrome_take_row(r, CHROME_PID), chrome_take_row(r, CHROME_TID),
+                               chrome_take_text(r, CHROME_ARG_NAME));
     else if (hu_str_equal(what, HU_STR("process_name")))
-        hu_builder_name_process(r->b, row_of(r, CHROME_PID), text_of(r, CHROME_ARG_NAME));
+        hu_builder_name_process(r->b, chrome_take_row(r, CHROME_PID), chrome_take_text(r, CHROME_ARG_NAME));
 }
 
 /* `{}`, with which some writers end a list, so that each event may have a comma behind it. */
@@ -925,8 +931,15 @@ void chrome_take_event(chrome_reader *r)
         take_name(r);
         break;
     case 'b':
-    case 'n':
+    case 'S': /* as writers of old named them */
     case 'e':
+    case 'F':
+        hu_quality_count(q, HU_REASON_ASYNC, 0);
+        chrome_async_note(r, phase == 'e' || phase == 'F');
+        break;
+    case 'n':
+    case 'T':
+    case 'p':
         hu_quality_count(q, HU_REASON_ASYNC, 0);
         break;
     default:

@@ -296,4 +296,15 @@ static bool is_operator_row(hu_str process)
     return hu_str_equal(process, HU_STR("CPU functions"));
 }
 
-const hu_row_reader hu_producers_rows = {is_device_row, kind_of_row, is_operator_row};
+/* A TPU's own steps are better than those of the host, because nothing links its work to the host's calls. */
+static bool is_step_row(hu_str process, hu_str thread)
+{
+    return hu_str_starts(without_number(process), HU_STR("/device:TPU:")) && hu_str_equal(thread, HU_STR("Steps"));
+}
+
+static hu_str device_name(hu_str process)
+{
+    return hu_str_starts(without_number(process), HU_STR("/device:TPU:")) ? HU_STR("TPU") : HU_STR("");
+}
+
+const hu_row_reader hu_producers_rows = {is_device_row, kind_of_row, is_operator_row, is_step_row, device_name};

@@ -544,7 +544,7 @@ void hu_builder_settle_rows(hu_builder *b, const hu_row_reader *reader)
     if (hu_builder_failed(b))
         return;
     apply_names(b);
-    hu_device_rows_settle(b->trace, reader);
+    hu_device_rows_settle(b, b->trace, reader);
 }
 
 hu_trace *hu_builder_freeze(hu_builder *b, hu_error *err)

@@ -70,7 +70,9 @@ void hu_builder_describe_process(hu_builder *b, int64_t pid, int64_t parent_pid,
 typedef struct {
     bool (*is_device)(hu_str process, int64_t *device); /* *device stays -1 where the name has no number */
     hu_kind (*kind)(hu_str process, hu_str thread, hu_str name);
-    bool (*is_operators)(hu_str process); /* of the host: ranges there are operators */
+    bool (*is_operators)(hu_str process);            /* of the host: ranges there are operators */
+    bool (*is_steps)(hu_str process, hu_str thread); /* of a device: its slices are its steps, called by their numbers */
+    hu_str (*device_name)(hu_str process);           /* "" where the process does not say what it is */
 } hu_row_reader;
 
 /* At the end of an import: rows of slices without categories that are a device's become streams. */

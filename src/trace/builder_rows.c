@@ -223,7 +223,8 @@ void hu_builder_wake(hu_builder *b, const hu_wakeup *wake)
 
 void hu_builder_flow(hu_builder *b, const hu_flow *flow)
 {
-    if (hu_builder_failed(b) || !hu_vec_push(b->trace->arena, &b->trace->flows, *flow))
+    if (hu_builder_failed(b) || !(flow->is_launch ? hu_vec_push(b->trace->arena, &b->trace->launches, *flow)
+                                                  : hu_vec_push(b->trace->arena, &b->trace->flows, *flow)))
         hu_builder_no_memory(b);
 }
 

@@ -45,7 +45,7 @@ struct hu_trace {
     HU_VEC(hu_cpu_stack) cpu_stacks;
     HU_VEC(hu_cpu_sample) cpu_samples;
     HU_VEC(hu_stretch) stretches;
-    HU_VEC(hu_flow) flows;
+    HU_VEC(hu_flow) flows, launches;
     HU_VEC(hu_device) devices;
     HU_VEC(hu_metadata) metadata;
 

@@ -293,13 +293,15 @@ typedef enum {
     HU_STATES_SUMS,      /* lives are known, and of the command's main thread how long it ran and was runnable in all */
 } hu_state_source;
 
-/* One end of a forward-backward link. */
+/* One end of a forward-backward link, or of one from an operator to the work that it launched. */
 typedef struct {
     int64_t  time_ns;
     uint64_t id;
     uint32_t track;
     uint32_t slice; /* the operator; UINT32_MAX when none was found */
     uint8_t  is_end;
+    uint8_t  is_launch;
+    uint32_t name; /* of a launch: the slice's */
 } hu_flow;
 
 #endif

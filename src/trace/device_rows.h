@@ -5,7 +5,7 @@
 
 #include "trace/builder.h"
 
-/* Makes streams of the host rows of `trace` that `reader` knows by their process, and what it says of their slices. */
-void hu_device_rows_settle(hu_trace *trace, const hu_row_reader *reader);
+/* Makes streams of the host rows of the trace that `reader` knows by their process, and what it says of their slices. */
+void hu_device_rows_settle(hu_builder *b, hu_trace *trace, const hu_row_reader *reader);
 
 #endif

@@ -8,7 +8,7 @@
  *
  * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch; where
  * several calls have one id, see repeats.h.
- * Where the call was not recorded, "External id" still names the operator.
+ * Where the call was not recorded, "External id" still names the operator, or a flow does (launch_flows.h).
  *
  * Order and parents of host slices on one thread, what ids and numbers link on another: neither reads what the other writes.
  */
@@ -16,6 +16,7 @@
 
 #include "base/thread.h"
 #include "trace/columns.h"
+#include "trace/launch_flows.h"
 #include "trace/nest.h"
 #include "trace/repeats.h"
 
@@ -496,7 +497,8 @@ int hu_index_build(hu_trace *t, hu_error *err)
         ok = h.ok[0] && h.ok[1];
     }
     hu_arena_free(h.scratch[1]);
-    ok = ok && keep_after(t, &h.after) && list_work(t, h.scratch[0]) && (!t->flows.n || link_flows(t, h.scratch[0]));
+    ok = ok && keep_after(t, &h.after) && hu_trace_link_launches(t, h.scratch[0]) && list_work(t, h.scratch[0]) &&
+         (!t->flows.n || link_flows(t, h.scratch[0]));
     hu_arena_free(h.scratch[0]);
     hu_arena_drop(t->arena, t->flows.at); /* what they say is in `forward` */
     t->flows.at = NULL;

@@ -199,6 +199,13 @@ static void join_events(hu_builder *whole, const hu_builder *piece, const number
         row.track = m->tracks[row.track];
         hu_builder_flow(whole, &row);
     }
+    for (size_t i = 0; i < from->launches.n; i++) {
+        hu_flow row = from->launches.at[i];
+
+        row.track = m->tracks[row.track];
+        row.name = m->texts[row.name];
+        hu_builder_flow(whole, &row);
+    }
     for (size_t i = 0; i < from->samples.n; i++)
         hu_builder_sample(whole, m->tracks[from->samples.at[i].track], from->samples.at[i].time_ns,
                           from->samples.at[i].value);
@@ -330,7 +337,7 @@ bool hu_builder_clear(hu_builder *piece)
     t->n = t->tracks.n = 0;
     t->ops.n = t->op_extras.n = t->kernels.n = t->copies.n = t->calls.n = t->geometries.n = t->collectives.n = 0;
     t->syncs.n = t->pythons.n = t->os_calls.n = t->omps.n = t->waits.n = t->mpi_calls.n = 0;
-    t->memory.n = t->flows.n = t->samples.n = t->stretches.n = t->wakes.n = 0;
+    t->memory.n = t->flows.n = t->launches.n = t->samples.n = t->stretches.n = t->wakes.n = 0;
     t->quality = (hu_quality){0};
     t->info.out_of_memory = 0;
     t->info.state_source = HU_STATES_NONE;

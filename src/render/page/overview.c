@@ -57,8 +57,13 @@ static void write_step_tile(hu_page *p)
         hu_out_text(p->out, "one complete step");
     else
         hu_out_printf(p->out, "mean of %zu steps", s->n_counted);
-    hu_out_printf(p->out, ", found by: %s%s</small>", hu_step_source_name(s->source),
+    hu_out_printf(p->out, ", found by: %s%s", hu_step_source_name(s->source),
                   s->at[s->n - 1].is_open ? "; the last one is left out: no next mark tells its end" : "");
+    if (s->n_pauses) {
+        hu_out_printf(p->out, "; %zu pause%s between steps left out: ", s->n_pauses, hu_plural((int64_t)s->n_pauses));
+        hu_page_number(p->out, HU_CELL_NS, (double)s->pauses_ns);
+    }
+    hu_out_text(p->out, "</small>");
     close_tile(p);
 }
 

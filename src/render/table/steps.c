@@ -104,8 +104,8 @@ static const hu_column columns[] = {
              "back."},
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the capture: a last step with less than 0.8 of the work of the one "
-             "before, or whose mark ends before the step does and which no next mark follows; a serving engine's first "
-             "pass."},
+             "before, or whose mark ends before the step does and which no next mark follows, or only behind a pause; a "
+             "serving engine's first pass."},
     {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..",
      .help = "From the end of the step before to its own: what the means are taken over."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
@@ -170,6 +170,15 @@ HU_FACT(backlog, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : (double)d->steps
 PHASE(prefill, HU_PHASE_PREFILL)
 PHASE(decode, HU_PHASE_DECODE)
 PHASE(mixed, HU_PHASE_MIXED)
+
+static bool has_pauses(const hu_rank *rank)
+{
+    return rank->digest->steps.n_pauses > 0;
+}
+
+HU_FACT(pauses, d->steps.n_pauses)
+HU_FACT(pauses_ns, d->steps.pauses_ns)
+HU_FACT_TEXT(pause, d->steps.pause)
 HU_FACT(rest, (double)d->breakdown.rest_ns)
 HU_FACT(rest_busy, (double)d->breakdown.rest_busy_ns)
 HU_FACT(stddev, d->steps.duration.stddev)
@@ -209,6 +218,12 @@ static const hu_column facts[] = {
      .help = "Counted steps of a serving engine that do both; 0 of other jobs."},
     {"mixed_mean_ns", NULL, HU_CELL_NS, 0, NULL, mixed_mean, .values = "0..|null",
      .help = "Their mean period; null without."},
+    {"pauses", "pauses between steps", HU_CELL_COUNT, 0, has_pauses, pauses, .values = "0..",
+     .help = "Rare long gaps between marks that are in no step: evaluations, for instance."},
+    {"pauses_ns", "all pauses", HU_CELL_NS, 0, has_pauses, pauses_ns, .values = "0..",
+     .help = "Time of all pauses, from the end of a step to the next mark."},
+    {"pause", "mostly in", HU_CELL_TEXT, 0, has_pauses, pause,
+     .help = "The range that takes most of the pauses; empty where none was recorded."},
     {"rest_ns", "outside of steps", HU_CELL_NS, 0, NULL, rest, .values = "0..",
      .help = "Time of the capture that is in no step."},
     {"rest_busy_ns", NULL, HU_CELL_NS, 0, NULL, rest_busy, .values = "0..",

@@ -47,7 +47,8 @@ static void bar(hu_text_page *p, const char *label, double ns, double spread_ns,
 static void where_from(hu_text_page *p, const hu_digest *d)
 {
     const hu_steps      *s = &d->steps;
-    const hu_steps_words words = hu_say_period(s), phases = hu_say_phases(s), open = hu_say_open(s);
+    const hu_steps_words words = hu_say_period(s), phases = hu_say_phases(s), open = hu_say_open(s),
+                         pauses = hu_say_pauses(s);
 
     switch (s->source) {
     case HU_STEPS_PROFILER:
@@ -71,6 +72,8 @@ static void where_from(hu_text_page *p, const hu_digest *d)
         hu_out_text(p->out, "   the whole capture: no steps found\n");
         break;
     }
+    if (pauses.t[0])
+        hu_text_paragraph(p, pauses.t, 2);
     if (open.t[0])
         hu_text_paragraph(p, open.t, 2);
     if (words.t[0])
