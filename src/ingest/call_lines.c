@@ -16,17 +16,9 @@
 #include <ctype.h>
 
 #include "base/hash.h"
+#include "ingest/step_lines.h"
 
 enum { SLOTS = 1 << 14, MOST_MEMBERS = SLOTS / 2, MOST_OPERATIONS = 64, MOST_NAME = 32, MOST_PROCESS = 96 };
-
-/* What stands behind a text in the line; n is 0 where it is not there. */
-static hu_str behind(hu_str line, const char *text)
-{
-    const size_t n = strlen(text);
-    const char  *at = line.n >= n ? memmem(line.p, line.n, text, n) : NULL;
-
-    return at ? (hu_str){at + n, (size_t)(line.p + line.n - at) - n} : (hu_str){line.p, 0};
-}
 
 /* False: no digits there, or too many. */
 static bool number_of(hu_str text, unsigned base, uint64_t *out)
@@ -48,7 +40,7 @@ static bool number_of(hu_str text, unsigned base, uint64_t *out)
 
 static bool number_behind(hu_str line, const char *text, unsigned base, uint64_t *out)
 {
-    return number_of(behind(line, text), base, out);
+    return number_of(hu_line_behind(line, text), base, out);
 }
 
 /* "node1:4711" of what stands before "NCCL INFO": "node1:4711:4799 [3] ".  n is 0: it is none. */
@@ -211,7 +203,7 @@ static void take_end(hu_str rest, hu_str process, hu_log_calls *out)
 /* One message of NCCL's, behind "NCCL INFO " up to the next. */
 static bool take_message(hu_str text, hu_str process, uint64_t number, hu_arena *arena, hu_log_calls *out)
 {
-    const hu_str call = behind(text, ": opCount ");
+    const hu_str call = hu_line_behind(text, ": opCount ");
     const hu_str name = {text.p, call.n ? (size_t)(call.p - text.p) - 10 : 0};
 
     if (call.n && name.n && name.n <= MOST_NAME && !memchr(name.p, ' ', name.n))
@@ -226,7 +218,7 @@ static bool take_message(hu_str text, hu_str process, uint64_t number, hu_arena 
 /* A call without its head, or one that stands for several: "Broadcast: opCount 1 …", "… [repeated 7x across cluster]". */
 static bool is_torn(hu_str line)
 {
-    const hu_str call = behind(line, ": opCount ");
+    const hu_str call = hu_line_behind(line, ": opCount ");
     const hu_str head = {line.p, call.n ? (size_t)(call.p - line.p) : 0};
 
     return call.n && (!hu_str_has(head, HU_STR("NCCL INFO ")) || hu_str_has(call, HU_STR("[repeated ")));
@@ -239,7 +231,7 @@ bool hu_call_line(hu_str line, uint64_t number, hu_arena *arena, hu_log_calls *o
     if (!hu_str_has(line, HU_STR("opCount ")) && !hu_str_has(line, HU_STR("COMPLETE")))
         return true;
     out->n_torn += is_torn(line);
-    for (rest = behind(line, "NCCL INFO "); rest.n;) {
+    for (rest = hu_line_behind(line, "NCCL INFO "); rest.n;) {
         const char  *next = memmem(rest.p, rest.n, "NCCL INFO ", 10);
         const hu_str text = {rest.p, next ? (size_t)(next - rest.p) : rest.n};
         hu_str       process = process_of((hu_str){before.p, (size_t)(rest.p - before.p) - 10});

@@ -25,17 +25,9 @@
 
 enum { LOOKED_BACK = 8, TWIN_LINES = 40 };
 
-static hu_str behind(hu_str line, const char *text)
-{
-    const size_t n = strlen(text);
-    const char  *at = line.n >= n ? memmem(line.p, line.n, text, n) : NULL;
-
-    return at ? (hu_str){at + n, (size_t)(line.p + line.n - at) - n} : (hu_str){0};
-}
-
 static double number_behind(hu_str line, const char *text)
 {
-    const hu_str rest = behind(line, text);
+    const hu_str rest = hu_line_behind(line, text);
     double       value;
 
     return rest.n && hu_line_number_at(rest, &value) ? value : (double)NAN;
@@ -150,7 +142,7 @@ static bool take_indented(hu_rates_reader *r, hu_str line, uint64_t number, hu_a
 /* "rate:1.2s/it", "rate:3.5it/s" */
 static double steps_of_rate(hu_str line)
 {
-    const hu_str rest = behind(line, "rate:");
+    const hu_str rest = hu_line_behind(line, "rate:");
     double       value;
     const size_t n = rest.n ? hu_line_number_at(rest, &value) : 0;
     const hu_str unit = {rest.p + n, rest.n - n};
@@ -163,7 +155,7 @@ static double steps_of_rate(hu_str line)
 /* "10.0it", "1.20kit" */
 static double count_of_progress(hu_str line)
 {
-    const hu_str rest = behind(line, "Progress on:train ");
+    const hu_str rest = hu_line_behind(line, "Progress on:train ");
     double       value;
     const size_t n = rest.n ? hu_line_number_at(rest, &value) : 0;
     const hu_str unit = {rest.p + n, rest.n - n};

@@ -22,14 +22,6 @@
 
 enum { MOST_STALLS = 256, MOST_ABOUT = 200, MOST_RANKS = 1 << 14 };
 
-static hu_str behind(hu_str line, const char *text)
-{
-    const size_t n = strlen(text);
-    const char  *at = line.n >= n ? memmem(line.p, line.n, text, n) : NULL;
-
-    return at ? (hu_str){at + n, (size_t)(line.p + line.n - at) - n} : (hu_str){0};
-}
-
 /* -1: no digits there.  *end: behind them. */
 static int64_t number_at(hu_str text, size_t *end)
 {
@@ -77,33 +69,33 @@ static hu_str up_to(hu_str text, const char *ends)
 /* "(node1, 29500)" */
 static hu_str address_of(hu_str text)
 {
-    const hu_str in = behind(text, "(");
+    const hu_str in = hu_line_behind(text, "(");
 
     return in.n ? up_to(in, ")") : (hu_str){0};
 }
 
 static bool take_watchdog(hu_str line, hu_log_stall *s)
 {
-    const hu_str how_long = behind(line, "watchdog got stuck for ");
+    const hu_str how_long = hu_line_behind(line, "watchdog got stuck for ");
     hu_str       group;
 
     if (!how_long.n)
         return false;
     s->kind = HU_LOG_STALL_WATCHDOG;
     s->waited_ms = wait_of(how_long);
-    group = behind(line, "PG GUID ");
-    group = behind(up_to(group.n ? group : behind(line, "[PG "), "]"), "(");
+    group = hu_line_behind(line, "PG GUID ");
+    group = hu_line_behind(up_to(group.n ? group : hu_line_behind(line, "[PG "), "]"), "(");
     s->about = up_to(group, ")");
     return true;
 }
 
 static bool take_barrier(hu_str line, hu_log_stall *s, hu_arena *arena, bool *has_memory)
 {
-    const hu_str how_long = behind(line, " failed to pass monitoredBarrier in ");
-    hu_str       list = behind(line, "]: Ranks ");
+    const hu_str how_long = hu_line_behind(line, " failed to pass monitoredBarrier in ");
+    hu_str       list = hu_line_behind(line, "]: Ranks ");
     size_t       end;
 
-    list = list.n ? list : behind(line, "]: Rank ");
+    list = list.n ? list : hu_line_behind(line, "]: Rank ");
     if (!how_long.n || !list.n || list.p > how_long.p)
         return false;
     s->kind = HU_LOG_STALL_BARRIER;
@@ -119,7 +111,7 @@ static bool take_barrier(hu_str line, hu_log_stall *s, hu_arena *arena, bool *ha
 
 static bool take_mismatch(hu_str line, hu_log_stall *s)
 {
-    const hu_str words = behind(line, "Detected mismatch between collectives on ranks. ");
+    const hu_str words = hu_line_behind(line, "Detected mismatch between collectives on ranks. ");
 
     s->kind = HU_LOG_STALL_MISMATCH;
     s->about = (hu_str){words.p, words.n < MOST_ABOUT ? words.n : MOST_ABOUT};
@@ -128,11 +120,11 @@ static bool take_mismatch(hu_str line, hu_log_stall *s)
 
 static bool take_gloo(hu_str line, hu_log_stall *s)
 {
-    const hu_str how_long = behind(line, "Timed out waiting ");
+    const hu_str how_long = hu_line_behind(line, "Timed out waiting ");
 
     s->kind = HU_LOG_STALL_GLOO;
-    if (!how_long.n || !(behind(how_long, "ms for recv operation to complete").p ||
-                         behind(how_long, "ms for send operation to complete").p))
+    if (!how_long.n || !(hu_str_has(how_long, HU_STR("ms for recv operation to complete")) ||
+                         hu_str_has(how_long, HU_STR("ms for send operation to complete"))))
         return false;
     s->waited_ms = wait_of(how_long);
     return true;
@@ -140,36 +132,36 @@ static bool take_gloo(hu_str line, hu_log_stall *s)
 
 static bool take_id(hu_str line, hu_log_stall *s)
 {
-    const hu_str key = behind(line, "retrieving ncclUniqueId from [0] via c10d key-value store by key '");
+    const hu_str key = hu_line_behind(line, "retrieving ncclUniqueId from [0] via c10d key-value store by key '");
 
     s->kind = HU_LOG_STALL_ID;
     s->about = up_to(key, "'");
     if (key.n)
-        s->waited_ms = wait_of(behind(line, "wait timeout after "));
+        s->waited_ms = wait_of(hu_line_behind(line, "wait timeout after "));
     return key.n > 0;
 }
 
 static bool take_connect(hu_str line, hu_log_stall *s)
 {
-    const hu_str how_long = behind(line, "The client socket has timed out after ");
-    const hu_str nowhere = behind(line, "The client socket has failed to connect to any network address of ");
+    const hu_str how_long = hu_line_behind(line, "The client socket has timed out after ");
+    const hu_str nowhere = hu_line_behind(line, "The client socket has failed to connect to any network address of ");
 
     s->kind = HU_LOG_STALL_CONNECT;
-    s->about = address_of(how_long.n ? behind(how_long, " while trying to connect to ") : nowhere);
+    s->about = address_of(how_long.n ? hu_line_behind(how_long, " while trying to connect to ") : nowhere);
     s->waited_ms = wait_of(how_long);
     return s->about.n > 0;
 }
 
 static bool take_join(hu_str line, hu_log_stall *s)
 {
-    const hu_str how_long = behind(line, "Timed out after ");
-    hu_str       clients = behind(how_long, " seconds waiting for clients. ");
-    const hu_str barrier = behind(line, "Timed out initializing process group in store based barrier on rank");
+    const hu_str how_long = hu_line_behind(line, "Timed out after ");
+    hu_str       clients = hu_line_behind(how_long, " seconds waiting for clients. ");
+    const hu_str barrier = hu_line_behind(line, "Timed out initializing process group in store based barrier on rank");
     size_t       end;
 
     s->kind = HU_LOG_STALL_JOIN;
     if (!clients.n)
-        clients = behind(how_long, " seconds waiting for workers. ");
+        clients = hu_line_behind(how_long, " seconds waiting for workers. ");
     if (clients.n) {
         s->waited_ms = wait_of(how_long);
         s->joined = number_at(clients, &end);
@@ -177,9 +169,9 @@ static bool take_join(hu_str line, hu_log_stall *s)
                           ? number_of((hu_str){clients.p + end + 1, clients.n - end - 1})
                           : -1;
     } else if (barrier.n) {
-        s->expected = number_of(behind(barrier, "world_size="));
-        s->joined = number_of(
-            behind(barrier, behind(barrier, "num_workers_joined=").n ? "num_workers_joined=" : "worker_count="));
+        s->expected = number_of(hu_line_behind(barrier, "world_size="));
+        s->joined = number_of(hu_line_behind(
+            barrier, hu_line_behind(barrier, "num_workers_joined=").n ? "num_workers_joined=" : "worker_count="));
     }
     return s->joined >= 0 && s->expected > 0;
 }
@@ -197,7 +189,7 @@ static bool take_rendezvous(hu_str line, hu_log_stall *s)
             continue;
         s->about = hu_str_of(errors[i]);
         return hu_str_ends(before, HU_STR("rendezvous.api.")) ||
-               behind((hu_str){at, line.n - before.n}, ": ").p == at + s->about.n + 2;
+               hu_line_behind((hu_str){at, line.n - before.n}, ": ").p == at + s->about.n + 2;
     }
     return false;
 }

@@ -672,3 +672,11 @@ bool hu_step_part(hu_str line, size_t *at, hu_str *name, int64_t *ns)
     }
     return false;
 }
+
+hu_str hu_line_behind(hu_str line, const char *text)
+{
+    const size_t n = strlen(text);
+    const char  *at = line.n >= n ? memmem(line.p, line.n, text, n) : NULL;
+
+    return at ? (hu_str){at + n, (size_t)(line.p + line.n - at) - n} : (hu_str){line.p, 0};
+}

@@ -55,4 +55,7 @@ double hu_line_time(hu_str line, double number, size_t end, bool *is_bare);
 /* The seconds of a unit, "ms", "seconds"; NaN: it is none. */
 double hu_line_unit(hu_str word);
 
+/* What stands behind a text in the line; empty where it is not there. */
+hu_str hu_line_behind(hu_str line, const char *text);
+
 #endif
