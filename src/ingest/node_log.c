@@ -379,7 +379,7 @@ static bool measure_period(hu_node_log *log)
         if (is_like(&at[i - 1], &at[i]) && !hu_node_is_moment(at[i - 1].ns) &&
             (at[i].quantity == HU_GAUGE_POWER || at[i].quantity == HU_GAUGE_BUSY))
             gaps[n++] = at[i].ns - at[i - 1].ns;
-    log->period_ns = n >= FEWEST_GAPS ? hu_sort_nth_i64(gaps, n, n / 2) : 0;
+    log->period_ns = n >= FEWEST_GAPS ? hu_node_period(hu_sort_nth_i64(gaps, n, n / 2)) : 0;
     return true;
 }
 
@@ -502,7 +502,7 @@ static int64_t hold_ns(const fitting *f)
 
 static bool is_near(const fitting *f, int64_t ns)
 {
-    return ns >= f->from_ns - hold_ns(f) && ns <= f->to_ns + hold_ns(f);
+    return ns >= f->from_ns - hold_ns(f) && ns - hold_ns(f) <= f->to_ns;
 }
 
 /* Of a series of n samples at a moment that lies behind `at` of them: the last value, of energy between two.  NaN: none. */

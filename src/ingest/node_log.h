@@ -154,6 +154,12 @@ static inline bool hu_node_is_moment(int64_t ns)
     return ns < INT64_C(1000000000000000000); /* September 2001 */
 }
 
+/* Of a gap between samples, what may be the period of a monitor: at most a day. */
+static inline int64_t hu_node_period(int64_t gap_ns)
+{
+    return gap_ns < INT64_C(86400000000000) ? gap_ns : INT64_C(86400000000000);
+}
+
 /* Does it hold any sample? */
 static inline bool hu_node_log_has_any(const hu_node_log *log)
 {

@@ -135,7 +135,7 @@ hu_node_fit hu_node_zones_add(const hu_node_log *log, int64_t from_ns, int64_t t
         if (!hu_str_equal(z->host, host))
             continue;
         if (lines.n == 0) {
-            period_ns = end - i > 1 ? (at[end - 1].ns - at[i].ns) / (int64_t)(end - i - 1) : 0;
+            period_ns = end - i > 1 ? hu_node_period((at[end - 1].ns - at[i].ns) / (int64_t)(end - i - 1)) : 0;
             lines = (hu_str){text, (size_t)snprintf(text, HEAD_BYTES, "%s\t%lld\n", hu_rapl_state_word(HU_RAPL_READ),
                                                     (long long)period_ns)};
         }

@@ -89,12 +89,12 @@ static bool probe(hu_str head)
     return false;
 }
 
-/* Times of both units in ns. */
+/* Times of both units in ns; -1: none that can be one. */
 static int64_t time_of(const hu_value *v)
 {
     const int64_t t = hu_value_int(v, -1);
 
-    return t < 0 ? -1 : t < NANOSECONDS ? t * US : t;
+    return t < 0 || t >= NANOSECONDS ? t : t <= INT64_MAX / US ? t * US : -1;
 }
 
 static void add(reader *r, int64_t ns, int64_t bytes, int64_t category, bool is_move)
@@ -130,7 +130,7 @@ static void read_raw(reader *r, const hu_value *list)
 
         q->events++;
         if (hu_value_count(record) != 4 || kind < PREEXISTING || kind > DESTROY || category < 0 || category >= CATEGORIES ||
-            !is_size(bytes)) {
+            !is_size(bytes) || !is_size(r->held + bytes)) {
             hu_quality_count(q, HU_REASON_MALFORMED, 0);
             continue;
         }
@@ -156,11 +156,11 @@ static void read_sums(reader *r, const hu_value *times, const hu_value *sums)
         }
         for (int sign_of = -1; sign_of <= 1; sign_of += 2) /* what goes, goes first: no peak between two categories */
             for (int64_t c = 0; c < CATEGORIES; c++) {
-                const int64_t now = hu_value_int(hu_value_at(row, (size_t)c + 1), 0), change = now - held[c];
+                const int64_t now = hu_value_int(hu_value_at(row, (size_t)c + 1), 0);
 
-                if (!is_size(now) || (change > 0) != (sign_of > 0) || change == 0)
+                if (!is_size(now) || (now > held[c]) != (sign_of > 0) || now == held[c])
                     continue;
-                add(r, ns, change, c, true);
+                add(r, ns, now - held[c], c, true);
                 held[c] = now;
             }
     }
