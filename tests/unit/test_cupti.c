@@ -11,6 +11,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -480,6 +481,10 @@ static void what_nobody_can_decode_is_counted(void)
     hu_the_cupti = (hu_cupti){.version = 26, .next_record = next_record};
     hu_buffers_request(&own, &bytes, &most);
     CHECK_EQUAL(setrlimit(RLIMIT_AS, &none), 0);
+    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
+        fputs("SKIPPED: nothing limits memory here, as in QEMU's user mode\n", stderr);
+        return;
+    }
     for (int i = 0; i < KERNELS; i++)
         add_kernel("k", 1, 2, 0);
     hu_buffers_request(&got[0], &bytes, &most);
@@ -520,7 +525,11 @@ static void complete_inside(int signal, siginfo_t *info, void *context)
         is_completed = hu_buffers_complete(to_complete, 2 * ROOM);
         is_passed_on = !hu_buffers_complete(foreign_buffer, 8);
     }
+#ifdef __aarch64__
+    c->uc_mcontext.regs[0] = (unsigned long long)-ENOMEM;
+#else
     c->uc_mcontext.gregs[REG_RAX] = -ENOMEM;
+#endif
 }
 
 static void what_comes_back_without_the_lock_is_counted(void)
@@ -542,7 +551,11 @@ static void what_comes_back_without_the_lock_is_counted(void)
     memcpy(to_complete, made, sizeof made[0] * 2);
     CHECK_EQUAL(sigaction(SIGSYS, &action, NULL), 0);
     CHECK_EQUAL(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    CHECK_EQUAL(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        CHECK_EQUAL(errno, EINVAL);
+        fputs("SKIPPED: nothing filters system calls here, as in QEMU's user mode\n", stderr);
+        return;
+    }
     hu_buffers_request(&next, &bytes, &most); /* maps a new one, under the lock */
     CHECK(is_completed && is_passed_on);
     CHECK_EQUAL(hu_buffers_lost(), 2);

@@ -16,6 +16,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "wiping.h"
 
 /* Tests run in children: what fails there must end the child, not go on in it. */
 static void check_equal(uint64_t a, uint64_t b, const char *what, int line)
@@ -281,8 +282,10 @@ static void a_child_has_its_own_file(void)
     waitpid(pid, &status, 0);
     CHECK_EQUAL(status, 0);
     CHECK_EQUAL(count().n, 1);
+    if (!forks_wipe_pages())
+        return;
     /* a fork that the C library does not see: the child is silent, and the parent unharmed */
-    pid = (pid_t)syscall(SYS_fork);
+    pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* as there is no SYS_fork on Arm */
     if (pid == 0)
         _exit(hu_gate_open(~0u) ? 1 : 0);
     waitpid(pid, &status, 0);
