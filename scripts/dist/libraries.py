@@ -2,6 +2,8 @@
 """The libraries that a program for any Linux contains: Debian's sources, with Debian's repairs, compiled for the target."""
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
 import pathlib
 import re
@@ -137,8 +139,9 @@ class Build:
         return self.sysroot
 
     def one(self, library: Library) -> None:
-        """Builds a library, unless this version of it was."""
-        done = self.home / "done" / f"{library.source}_{self.sources.versions[library.source]}"
+        """Builds a library, unless this version of it was, in this way."""
+        way = hashlib.sha256((repr(library) + inspect.getsource(getattr(type(self), library.recipe))).encode()).hexdigest()[:12]
+        done = self.home / "done" / f"{library.source}_{self.sources.versions[library.source]}_{way}"
         if done.exists():
             return
         print(f"dist: {self.target.name}: building {library.name} {self.sources.versions[library.source]} ...", file=sys.stderr)
@@ -217,11 +220,16 @@ class Build:
 
     def isal(self, library: Library, place: pathlib.Path) -> None:
         """Of ISA-L, what reads and writes gzip: its own makefile builds for a target that it is told; its assembler for Arm is GNU's."""
-        if self.target.cpu == "aarch64":  # a header of Linux that Zig does not have: bits of AT_HWCAP, part of the kernel's interface
+        assembler, flags = "nasm", self.environment["CFLAGS"]
+        if self.target.cpu == "aarch64":
+            assembler = "aarch64-linux-gnu-gcc -D__ASSEMBLY__"
+            # Its Adler-32 for NEON keeps two constants in a section whose entries a linker may move, which LLVM's does, and reads beyond the text.
+            flags += " -Dadler32_neon=adler32_base"
+            # a header of Linux that Zig does not have: bits of AT_HWCAP, part of the kernel's interface
             (place / "include" / "asm").mkdir()
             (place / "include" / "asm" / "hwcap.h").write_text("".join(f"#define HWCAP_{name} (1 << {bit})\n" for name, bit in HWCAP.items()))
         self.run(place, "make", "-f", "Makefile.unx", f"-j{os.cpu_count()}", "lib", "units=igzip crc", f"host_cpu={self.target.cpu}", f"CC={self.cc}",
-                 f"AR={self.ar}", "AS=nasm" if self.target.cpu == "x86_64" else "AS=aarch64-linux-gnu-gcc -D__ASSEMBLY__", f"CFLAGS_={self.environment['CFLAGS']}", "D=NDEBUG", "STRIP=true")
+                 f"AR={self.ar}", f"AS={assembler}", f"CFLAGS_={flags}", "D=NDEBUG", "STRIP=true")
         self.archive("libisal.a", [path for path in (place / "bin").glob("*.o")])
         self.headers([place / "include" / name for name in ("igzip_lib.h", "crc.h", "types.h")], "isa-l")
         self.package(library, "-lisal")
