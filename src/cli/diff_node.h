@@ -11,6 +11,6 @@
 bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out);
 
 /* Returns 0 or an error. */
-int hu_diff_node(const hu_shared *shared, char **paths, const hu_inputs run[2], hu_arena *arena, hu_error *err);
+int hu_diff_node(const hu_shared *shared, char **paths, const hu_inputs inputs[2], hu_arena *arena, hu_error *err);
 
 #endif
