@@ -220,16 +220,16 @@ class Build:
 
     def isal(self, library: Library, place: pathlib.Path) -> None:
         """Of ISA-L, what reads and writes gzip: its own makefile builds for a target that it is told; its assembler for Arm is GNU's."""
-        assembler, flags = "nasm", self.environment["CFLAGS"]
+        assembler, name, flags = "nasm", "CFLAGS_", self.environment["CFLAGS"]
         if self.target.cpu == "aarch64":
-            assembler = "aarch64-linux-gnu-gcc -D__ASSEMBLY__"
+            assembler, name = "aarch64-linux-gnu-gcc -D__ASSEMBLY__", "CFLAGS_aarch64"
             # Its Adler-32 for NEON keeps two constants in a section whose entries a linker may move, which LLVM's does, and reads beyond the text.
             flags += " -Dadler32_neon=adler32_base"
             # a header of Linux that Zig does not have: bits of AT_HWCAP, part of the kernel's interface
             (place / "include" / "asm").mkdir()
             (place / "include" / "asm" / "hwcap.h").write_text("".join(f"#define HWCAP_{name} (1 << {bit})\n" for name, bit in HWCAP.items()))
         self.run(place, "make", "-f", "Makefile.unx", f"-j{os.cpu_count()}", "lib", "units=igzip crc", f"host_cpu={self.target.cpu}", f"CC={self.cc}",
-                 f"AR={self.ar}", f"AS={assembler}", f"CFLAGS_={flags}", "D=NDEBUG", "STRIP=true")
+                 f"AR={self.ar}", f"AS={assembler}", f"{name}={flags}", "D=NDEBUG", "STRIP=true")
         self.archive("libisal.a", [path for path in (place / "bin").glob("*.o")])
         self.headers([place / "include" / name for name in ("igzip_lib.h", "crc.h", "types.h")], "isa-l")
         self.package(library, "-lisal")
