@@ -104,7 +104,8 @@ def rocm_table(new: bool = False) -> str:
         if new:
             body = ("Device  Node  IDs              Temp    Power     Partitions          SCLK    MCLK    Fan     Perf  PwrCap  VRAM%  GPU%\n"
                     "\x1b[3m              (DID,     GUID)  (Edge)  (Socket)  (Mem, Compute, ID)                                                     \x1b[0m\n" + "=" * 100 + "\n")
-            body += "".join(f"{gpu}       {gpu + 2}     0x66a1,   29{gpu}31  {60 + gpu}.0°C  {WATTS[gpu][look]}.0W     N/A, N/A, 0         {MHZ[gpu][look]}Mhz  350Mhz  14.51%  auto  750.0W  4%     {BUSY[gpu][look]}%\n" for gpu in range(2))
+            body += "".join(f"{gpu}       {gpu + 2}     0x66a1,   29{gpu}31  {60 + gpu}.0°C  {WATTS[gpu][look]}.0W     N/A, N/A, 0         "
+                            f"{MHZ[gpu][look]}Mhz  350Mhz  14.51%  auto  750.0W  4%     {BUSY[gpu][look]}%\n" for gpu in range(2))
         else:
             body = "GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
             body += "".join(f"{gpu}    {60 + gpu}.0c           {WATTS[gpu][look]}.0W   {MHZ[gpu][look]}Mhz  350Mhz  0%   auto  750.0W  64%    {BUSY[gpu][look]}%\n" for gpu in range(2))
@@ -270,5 +271,6 @@ def csv(timed: bool = True) -> str:
 
 
 ALL = {"dmon": dmon(), "dmon-dates": dmon(True), "dmon-csv": dmon(True, ","), "scrape": scrape(0), "scrapes": "".join(map(scrape, range(LOOKS))),
-       "scrapes-old": "".join(scrape(look, old=True) for look in range(LOOKS)), "dcgmi": dcgmi(), "amd-json": amd_json(), "amd-csv": amd_csv(), "rocm-csv": rocm_csv(), "rocm-table": rocm_table(), "rocm-table-6": rocm_table(True), "rocm-lines": rocm_lines(), "amd-text": amd_text(),
+       "scrapes-old": "".join(scrape(look, old=True) for look in range(LOOKS)), "dcgmi": dcgmi(), "amd-json": amd_json(), "amd-csv": amd_csv(), "rocm-csv": rocm_csv(),
+       "rocm-table": rocm_table(), "rocm-table-6": rocm_table(True), "rocm-lines": rocm_lines(), "amd-text": amd_text(),
        "topology": TOPOLOGY, "query": query(), "xml": xml(), "csv": csv(), "csv-plain": csv(False)}

@@ -257,7 +257,8 @@ class Alone(unittest.TestCase):
                         self.assertAlmostEqual(gpu[key]["mean"], sum(values) / texts.LOOKS + part, 1, key)
                 if name.startswith(("dmon", "scrapes", "amd-json", "amd-text")):
                     self.assertEqual(told["gpus"][0]["counters"]["pcie_replays"], {"first": 1, "last": 4})
-                self.assertEqual(told["seconds"], None if name in ("dmon", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-text", "rocm-csv", "rocm-table", "rocm-table-6", "rocm-lines", "csv-plain") else texts.LOOKS - 1)
+                self.assertEqual(told["seconds"], None if name in ("dmon", "scrapes", "scrapes-old", "dcgmi", "amd-json", "amd-text", "rocm-csv", "rocm-table", "rocm-table-6", "rocm-lines",
+                                                                   "csv-plain") else texts.LOOKS - 1)
 
     def test_text_of_amd(self) -> None:
         """What the tables have beside what all formats have; and a log that says "GPU: 0" stays text."""
@@ -265,7 +266,8 @@ class Alone(unittest.TestCase):
                                                       ("amd-text", 1 << 30, 196592 * MIB, None, 60, 900)):
             with self.subTest(name):
                 gpu = self.told(self.put(name, texts.ALL[name]))["gpus"][0]
-                self.assertEqual((gpu["memory_bytes"] and gpu["memory_bytes"]["max"], gpu["total_memory_bytes"], gpu["limit_watts"], gpu["celsius"]["max"], gpu["memory_mhz"]["mean"]), (memory, total, cap, heat, clock))
+                self.assertEqual((gpu["memory_bytes"] and gpu["memory_bytes"]["max"], gpu["total_memory_bytes"], gpu["limit_watts"], gpu["celsius"]["max"], gpu["memory_mhz"]["mean"]),
+                                     (memory, total, cap, heat, clock))
         self.assertEqual(self.told(self.put("a", texts.ALL["amd-text"]))["gpus"][0]["max_sm_mhz"], 2100)
         self.assertEqual(self.told(self.put("a", texts.ALL["rocm-lines"]))["gpus"][1]["pci_bus"], "0000:41:00.0")
         none = texts.rocm_look("Concise Info", "Device  Node  IDs              Temp    Power  Partitions          SCLK  MCLK  Fan  Perf     PwrCap       VRAM%  GPU%\n"

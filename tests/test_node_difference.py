@@ -38,8 +38,10 @@ class Run:
         return [row[gpu][key] for row in self.at]
 
     def csv(self, first: int = 0, name: str = H100) -> str:
-        heading = "timestamp, index, uuid, name, utilization.gpu [%], clocks.current.sm [MHz], clocks.max.sm [MHz], clocks.current.memory [MHz], power.draw [W], memory.used [MiB], temperature.gpu, clocks_event_reasons.active\n"
-        return heading + "".join(f"2026/11/18 18:{26 + i // 60:02}:{i % 60:02}.000, {g}, {uuid(first + g)}, {name}, {v['busy']} %, {v['mhz']} MHz, 1980 MHz, {v['mem']} MHz, {v['watts']} W, {v['mib']} MiB, {v['celsius']}, "
+        heading = "timestamp, index, uuid, name, utilization.gpu [%], clocks.current.sm [MHz], clocks.max.sm [MHz], " \
+            "clocks.current.memory [MHz], power.draw [W], memory.used [MiB], temperature.gpu, clocks_event_reasons.active\n"
+        return heading + "".join(f"2026/11/18 18:{26 + i // 60:02}:{i % 60:02}.000, {g}, {uuid(first + g)}, {name}, {v['busy']} %, {v['mhz']} MHz, 1980 MHz, {v['mem']} MHz, {v['watts']} W, "
+                                 f"{v['mib']} MiB, {v['celsius']}, "
                                  f"0x{v['bits']:016x}\n" for i, g, v in self.looks())
 
     def jsonl(self, host: str = "n1") -> str:
@@ -49,7 +51,8 @@ class Run:
             for g in range(self.gpus):
                 v, labels = self.at[i][g], {"gpu": str(g), "uuid": uuid(g)}
                 metrics += [{"name": name, "labels": labels, "value": value} for name, value in (
-                    ("holdup_gpu_utilization_ratio", v["busy"] / 100), ("holdup_gpu_sm_clock_hertz", v["mhz"] * 1e6), ("holdup_gpu_memory_clock_hertz", v["mem"] * 1e6), ("holdup_gpu_power_watts", v["watts"]),
+                    ("holdup_gpu_utilization_ratio", v["busy"] / 100), ("holdup_gpu_sm_clock_hertz", v["mhz"] * 1e6), ("holdup_gpu_memory_clock_hertz", v["mem"] * 1e6),
+                    ("holdup_gpu_power_watts", v["watts"]),
                     ("holdup_gpu_memory_used_bytes", v["mib"] * MIB), ("holdup_gpu_temperature_celsius", v["celsius"]))]
                 metrics.append({"name": "holdup_gpu_clock_event_reason", "labels": labels | {"reason": "software power cap"}, "value": int(v["bits"] > 0)})
             out += json.dumps({"time": START + i, "source": "nvidia", "host": host, "metrics": metrics}) + "\n"

@@ -432,8 +432,10 @@ class Real(Case):
 
 def perf_json(samples: list[dict[str, Any]], command: list[str] | None = None) -> str:
     """As perf 6.1 writes it."""
-    return json.dumps({"linux-perf-json-version": 1, "headers": {"header-version": 1, "captured-on": "2026-01-02T03:04:05Z", "data-offset": 264, "data-size": 100, "feat-offset": 364, "hostname": "node7",
-                                                                 "perf-version": "6.1.187", "cmdline": command or ["/usr/bin/perf", "record", "-g", "-e", "cpu-clock", "-o", "p.data", "python3", "-e", "x"]},
+    return json.dumps({"linux-perf-json-version": 1, "headers": {"header-version": 1, "captured-on": "2026-01-02T03:04:05Z", "data-offset": 264, "data-size": 100, "feat-offset": 364,
+                                                                 "hostname": "node7",
+                                                                 "perf-version": "6.1.187", "cmdline": command or ["/usr/bin/perf", "record", "-g", "-e", "cpu-clock", "-o", "p.data", "python3",
+                                                                                                                  "-e", "x"]},
                        "samples": samples}, indent="\t")
 
 
@@ -444,7 +446,8 @@ class Json(Case):
         {"timestamp": 5717000001000, "pid": 812, "tid": 812, "comm": "python", "callchain": [
             {"ip": "0x7f1c2b3d0", "symbol": "at::native::add_stub(int, float)", "dso": "libtorch_cpu.so"}, {"ip": "0x55d0a2f1", "symbol": "main", "dso": "python3.11"}]},
         {"timestamp": 5717001001000, "pid": 812, "tid": 814, "comm": "pt \"autograd\" 0", "callchain": [
-            {"ip": "0xffffffff811f2fa7", "symbol": "exc_page_fault", "dso": "[kernel.kallsyms]"}, {"ip": "0x55d0a300", "dso": "python3.11"}, {"ip": "0x55d0a2f1", "symbol": "main", "dso": "python3.11"}]},
+            {"ip": "0xffffffff811f2fa7", "symbol": "exc_page_fault", "dso": "[kernel.kallsyms]"}, {"ip": "0x55d0a300", "dso": "python3.11"},
+            {"ip": "0x55d0a2f1", "symbol": "main", "dso": "python3.11"}]},
         {"timestamp": 5717002001000, "pid": 812, "tid": 812, "comm": "python", "callchain": [{"ip": "0x7f0010", "symbol": "memcpy@plt", "dso": "libc.so"}]},
         {"timestamp": 5717002001000, "pid": 0, "tid": 0, "comm": "swapper", "callchain": [{"ip": "0xffffffff8107f92d", "symbol": "native_safe_halt", "dso": "[kernel.kallsyms]"}]}]
 

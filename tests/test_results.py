@@ -159,7 +159,8 @@ class Benchmarks(Case):
     def test_torchdynamo(self) -> None:
         """benchmarks/dynamo: a step in ms, compilation in seconds; a model that failed has zeros or nothing."""
         heading = "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem,calls_captured,unique_graphs\n"
-        text = heading + "cuda,BERT_pytorch,16,1.8231,12.31,33.1,0.91,4.1,4.5,300,1\ncuda,alexnet,128,0.0,0.0\n" + heading + "cuda,broken,0,0,0,0,0,0,0,0,0\r\ncuda,resnet50,32,0.9,22.5,20.25,1.0,3.0,3.0,200,1\n"
+        text = heading + "cuda,BERT_pytorch,16,1.8231,12.31,33.1,0.91,4.1,4.5,300,1\ncuda,alexnet,128,0.0,0.0\n" + heading + \
+            "cuda,broken,0,0,0,0,0,0,0,0,0\r\ncuda,resnet50,32,0.9,22.5,20.25,1.0,3.0,3.0,200,1\n"
         file = self.ask(self.put("inductor.csv", text))["files"][0]
         self.assertEqual((file["tool"], file["without_result"]), ("TorchDynamo", 2))
         self.assertEqual([(b["name"], b["unit"], b["median"]) for b in file["benchmarks"]], [

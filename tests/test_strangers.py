@@ -174,7 +174,8 @@ class Strangers(unittest.TestCase):
                 self.assertNotIn("collapsed", run("report", path, "-q")[2])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "trace.json")
-            path.write_text(json.dumps({"about": "https://www.speedscope.app/file-format-schema.json", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}))
+            path.write_text(json.dumps({"about": "https://www.speedscope.app/file-format-schema.json",
+                                        "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}))
             self.assertEqual(run("report", path, "-q")[0], 0)
 
     def test_a_log_of_the_kernel(self) -> None:

@@ -65,8 +65,8 @@ HU_WIRE_TABLE(hu_steady, STEADY);
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
     F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_engine) \
-    F(T, BOOL, is_outlived) F(T, BOOL, is_backlog) F(T, BOOL, is_unlinked) F(T, SIZE, n_pauses) F(T, I64, pauses_ns) F(T, STR, pause) \
-    F(T, I64S, phase_n) F(T, F64S, phase_ns) F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
+    F(T, BOOL, is_outlived) F(T, BOOL, is_backlog) F(T, BOOL, is_unlinked) F(T, SIZE, n_pauses) F(T, I64, pauses_ns) \
+    F(T, STR, pause) F(T, I64S, phase_n) F(T, F64S, phase_ns) F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \

@@ -2,9 +2,10 @@
  * log_calls.c - ranks of a communicator call the same collectives in the same order, so the n-th call of one belongs to
  * the n-th of each other.
  *
- * Traps: where a line is torn, a rank has a call more than is known, so nothing is compared.  A log that ends while the job runs has ranks at different calls, and nothing hangs: what is measured is no verdict.
- * A rank that waits in another communicator is behind in this one without being the cause.  Where NCCL does not print which
- * communicator an address is (no SUBSYS=INIT), members belong together if there are as many of that size as it has ranks.
+ * Traps: where a line is torn, a rank has a call more than is known, so nothing is compared.  A log that ends while the job
+ * runs has ranks at different calls, and nothing hangs: what is measured is no verdict.  A rank that waits in another
+ * communicator is behind in this one without being the cause.  Where NCCL does not print which communicator an address is
+ * (no SUBSYS=INIT), members belong together if there are as many of that size as it has ranks.
  */
 #include "analyze/log_calls.h"
 

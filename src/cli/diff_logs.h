@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * diff_logs.h - `holdup diff` of files that are no traces: logs, and samples of monitors, are compared, the others are refused. */
+ * diff_logs.h - `holdup diff` of files that are no traces: logs and samples of monitors are compared, others refused. */
 #ifndef HU_CLI_DIFF_LOGS_H
 #define HU_CLI_DIFF_LOGS_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bar_lines.c - by the forms of tqdm and of Keras:
  *
- *   Epoch 0:  12%|█▏        | 12/500 [00:03<02:25,  2.50it/s, loss=1.2]      1%|  | 10/500 [00:10<08:30,  1.04s/it]
- *   100/100 ━━━━━━━━━━ 3s 35ms/step - loss: 2.3025                           100/100 [=====] - 3s 35ms/step - loss: 2.3
+ *   Epoch 0:  12%|█▏        | 12/500 [00:03<02:25,  2.50it/s, loss=1.2]
+ *   1%|  | 10/500 [00:10<08:30,  1.04s/it]
+ *   100/100 ━━━━━━━━━━ 3s 35ms/step - loss: 2.3025
+ *   100/100 [=====] - 3s 35ms/step - loss: 2.3
  *
  * Traps: the rate is no single step's: tqdm's is smoothed (or a running mean), Keras' a running mean over the epoch.  What
- * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  There are
- * many bars (loading, tokenizing, evaluating) beside that of training; a run that goes on begins in the middle.
+ * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  There
+ * are many bars (loading, tokenizing, evaluating) beside that of training; a run that goes on begins in the middle.
  */
 #include "ingest/bar_lines.h"
 

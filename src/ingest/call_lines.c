@@ -7,9 +7,9 @@
  *   node1:4711:4711 [3] NCCL INFO comm 0x55… rank 3 nranks 8 cudaDev 3 … - Destroy COMPLETE
  *
  * Traps: opCount rises only with calls that need a proxy on that rank, so ranks' are not comparable, and calls are counted
- * by lines; processes that share a pipe glue their lines, and older versions write head and text one by one, so that those of
- * another process stand between; an address is used again for another communicator; without SUBSYS=INIT nothing says which
- * rank a process is.
+ * by lines; processes that share a pipe glue their lines, and older versions write head and text one by one, so that those
+ * of another process stand between; an address is used again for another communicator; without SUBSYS=INIT nothing says
+ * which rank a process is.
  */
 #include "ingest/call_lines.h"
 
@@ -215,7 +215,7 @@ static bool take_message(hu_str text, hu_str process, uint64_t number, hu_arena 
     return true;
 }
 
-/* A call without its head, or one that stands for several: "Broadcast: opCount 1 …", "… [repeated 7x across cluster]". */
+/* A call without its head, or one that stands for several: "Broadcast: opCount 1 …", "… [repeated 7x …]". */
 static bool is_torn(hu_str line)
 {
     const hu_str call = hu_line_behind(line, ": opCount ");

@@ -51,7 +51,7 @@ bool chrome_states_take(chrome_reader *r, const hu_builder_slice *slice);
 /* chrome_async.c: r->event begins or ends an asynchronous operation. */
 void chrome_async_note(chrome_reader *r, bool is_end);
 
-/* At the end of a trace without any slice: the operations that ended become slices of no known kind.  False: there is none. */
+/* At the end of a trace without any slice: the operations that ended become slices of no known kind.  False: none is. */
 bool chrome_async_finish(chrome_reader *r);
 
 /* One member of the top object that is not the event array; `value` is its JSON text. */

@@ -151,8 +151,8 @@ void hu_node_difference_words(const hu_node_difference *x, char line[HU_NODE_DIF
         put(line, &n, "Cannot compare: no GPU is in both files (%zu in A, %zu in B).", x->run[0]->n, x->run[1]->n);
     else if (!can_tell(x))
         put(line, &n,
-            "Cannot tell what changed: the GPUs have %s sample%s in A and %s in B, and fewer than %d of each run do not show "
-            "how much it varies.",
+            "Cannot tell what changed: the GPUs have %s sample%s in A and %s in B, and fewer than %d of each run do not "
+            "show how much it varies.",
             hu_say_count((int64_t)fewest_looks(x->run[0])).t, hu_plural((int64_t)fewest_looks(x->run[0])),
             hu_say_count((int64_t)fewest_looks(x->run[1])).t, HU_NODE_LEAST_SAMPLES);
     else if (!x->has_all)
