@@ -213,8 +213,8 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(status, 3)
                 return " ".join(err.split())
         self.assertIn('JSON without "traceEvents"', said({"nodes": [{"id": 1}], "startTime": 1, "samples": [1]}))
-        asynchronous = [{"ph": p, "cat": "net", "id": 0, "name": "request", "pid": 1, "tid": 1, "ts": 1} for p in "bneb"]
-        self.assertIn("there are events of phase b (2), e (1), n (1), and needed are X with ts and dur", said({"traceEvents": asynchronous}))
+        unended = [{"ph": p, "cat": "net", "id": 0, "name": "request", "pid": 1, "tid": 1, "ts": 1} for p in "bnb"]
+        self.assertIn("there are events of phase b (2), n (1), and needed are X with ts and dur", said({"traceEvents": unended}))
         self.assertIn("phase X (1)", said({"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1}]}))
 
     def test_help_lists_every_exit_status(self) -> None:
