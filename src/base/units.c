@@ -215,3 +215,16 @@ void hu_units_wrap_whole(hu_out *out, hu_str s, size_t column, size_t indent, si
 {
     wrap(out, s, column, indent, width, SIZE_MAX);
 }
+
+void hu_units_paragraph(hu_out *out, const char *text, size_t indent, size_t width)
+{
+    hu_units_wrap(out, hu_str_of(text), indent, indent, width);
+    hu_out_text(out, "\n");
+}
+
+void hu_units_right(hu_out *out, const char *text, size_t width)
+{
+    for (size_t have = hu_units_width(hu_str_of(text)); have < width; have++)
+        hu_out_text(out, " ");
+    hu_out_text(out, text);
+}

@@ -38,4 +38,10 @@ void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t w
 /* The same with whole words: a path or a command that is longer than a line is there to be copied. */
 void hu_units_wrap_whole(hu_out *out, hu_str s, size_t column, size_t indent, size_t width);
 
+/* Wraps a text that begins in column `indent`, and ends its last line. */
+void hu_units_paragraph(hu_out *out, const char *text, size_t indent, size_t width);
+
+/* Writes a short text at the right of a column of `width`. */
+void hu_units_right(hu_out *out, const char *text, size_t width);
+
 #endif

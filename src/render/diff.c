@@ -28,12 +28,6 @@ static hu_said signed_pct(double pct)
     return s;
 }
 
-static void wrapped(hu_out *out, const char *text, size_t column, size_t width)
-{
-    hu_units_wrap(out, hu_str_of(text), column, column, width);
-    hu_out_text(out, "\n");
-}
-
 /* Which run it is, and what holds it up. */
 static void write_side(const hu_diff_report *r, int k, size_t width, hu_out *out)
 {
@@ -44,7 +38,7 @@ static void write_side(const hu_diff_report *r, int k, size_t width, hu_out *out
     hu_units_clip_file(out, r->name[k], width - 3);
     hu_out_text(out, "\n   ");
     snprintf(line, sizeof line, "%s (confidence: %s)", job->verdict.text, hu_confidence_name(job->verdict.confidence));
-    wrapped(out, line, 3, width);
+    hu_units_paragraph(out, line, 3, width);
 }
 
 /* The class that makes most of the difference, in its direction. */
@@ -80,13 +74,6 @@ static void say_steps(const hu_difference *x, char *out, size_t room)
     snprintf(out + n, room - n, ".%s", x->spread_is_known ? "" : " Of one step alone nobody knows how much steps vary.");
 }
 
-static void right(hu_out *out, const char *text)
-{
-    for (size_t have = hu_units_width(hu_str_of(text)); have < NUMBER; have++)
-        hu_out_text(out, " ");
-    hu_out_text(out, text);
-}
-
 /* A, B, B - A and B / A; what one of them lacks is not a time of 0. */
 static void write_numbers(hu_out *out, double a_ns, double b_ns)
 {
@@ -95,17 +82,17 @@ static void write_numbers(hu_out *out, double a_ns, double b_ns)
     const double ratio = is_both && a_ns > 0 ? b_ns / a_ns : (double)NAN;
 
     hu_units_time(text, a_ns);
-    right(out, text);
+    hu_units_right(out, text, NUMBER);
     hu_units_time(text, b_ns);
-    right(out, text);
-    right(out, is_both ? signed_time(b_ns - a_ns).t : isnan(a_ns) ? "only B" : "only A");
+    hu_units_right(out, text, NUMBER);
+    hu_units_right(out, is_both ? signed_time(b_ns - a_ns).t : isnan(a_ns) ? "only B" : "only A", NUMBER);
     if (isnan(ratio))
-        right(out, "\xe2\x80\x93");
+        hu_units_right(out, "\xe2\x80\x93", NUMBER);
     else {
         const size_t n = hu_format_fixed(text, ratio, ratio < 9.995 ? 2 : 0);
 
         memcpy(text + n, "\xc3\x97", sizeof "\xc3\x97");
-        right(out, text);
+        hu_units_right(out, text, NUMBER);
     }
 }
 
@@ -115,7 +102,7 @@ static void open_table(hu_out *out, const char *title, const char *about)
 
     hu_out_printf(out, "\n%s   %s\n", title, about);
     for (size_t i = 0; i < NUMBERS; i++)
-        right(out, heads[i]);
+        hu_units_right(out, heads[i], NUMBER);
     hu_out_text(out, "\n");
 }
 
@@ -150,20 +137,20 @@ static void write_bytes(hu_out *out, const hu_bytes_change *c)
             snprintf(text, sizeof text, "\xe2\x80\x93");
         else
             hu_units_bytes(text, values[i]);
-        right(out, text);
+        hu_units_right(out, text, NUMBER);
     }
     if (isnan(c->a_bytes) || isnan(c->b_bytes))
         snprintf(text, sizeof text, "\xe2\x80\x93");
     else
         say_bytes(text, c->b_bytes - c->a_bytes);
-    right(out, text);
+    hu_units_right(out, text, NUMBER);
     if (isnan(ratio)) {
-        right(out, "\xe2\x80\x93");
+        hu_units_right(out, "\xe2\x80\x93", NUMBER);
     } else {
         const size_t n = hu_format_fixed(text, ratio, ratio < 9.995 ? 2 : 0);
 
         memcpy(text + n, "\xc3\x97", sizeof "\xc3\x97");
-        right(out, text);
+        hu_units_right(out, text, NUMBER);
     }
 }
 
@@ -263,7 +250,7 @@ static void write_findings(const hu_difference *x, size_t width, hu_out *out)
         else
             snprintf(line, sizeof line, "%s: %s in %c", title, gain_of(c->a ? c->a : c->b).t, c->a ? 'A' : 'B');
         hu_out_printf(out, "  %-6s", c->a && c->b ? "both" : c->a ? "gone" : "new");
-        wrapped(out, line, 8, width);
+        hu_units_paragraph(out, line, 8, width);
     }
 }
 
@@ -278,7 +265,7 @@ static void write_obstacle(const hu_obstacle *o, size_t width, hu_out *out)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", n ? "; " : "not compared (",
                                   hu_difference_part_words(p));
     snprintf(line + n, sizeof line - n, "%s%s", n ? "): " : "note: ", o->why);
-    wrapped(out, line, 0, width);
+    hu_units_paragraph(out, line, 0, width);
 }
 
 void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
@@ -292,13 +279,13 @@ void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
     hu_out_text(out, "\n");
     if (hu_difference_has(x, HU_DIFFERENCE_STEPS)) {
         say_steps(x, line, sizeof line);
-        wrapped(out, line, 0, width);
+        hu_units_paragraph(out, line, 0, width);
     }
     if (x->of_memory && x->memory.sums.n) {
         say_memory(x, line, sizeof line);
-        wrapped(out, line, 0, width);
+        hu_units_paragraph(out, line, 0, width);
     } else if (x->of_memory) {
-        wrapped(out, "nothing to compare: the snapshots have no pool in common", 0, width);
+        hu_units_paragraph(out, "nothing to compare: the snapshots have no pool in common", 0, width);
     }
     for (size_t i = 0; i < x->n_obstacles; i++)
         write_obstacle(&x->obstacle[i], width, out);
@@ -306,7 +293,7 @@ void hu_diff_text(const hu_diff_report *r, size_t width, hu_out *out)
     hu_unread_say_partial(&r->partial, r->n_read, missing[1], sizeof missing[1]);
     for (size_t i = 0; i < HU_COUNT(missing); i++)
         if (missing[i][0])
-            wrapped(out, missing[i], 0, width);
+            hu_units_paragraph(out, missing[i], 0, width);
     write_classes(x, out);
     write_memory(x, width, out);
     snprintf(line, sizeof line, "host time without what is inside, %s; most changed first", of);

@@ -36,19 +36,6 @@ static hu_said say_change(const hu_log_change *c)
     return s;
 }
 
-static void right(hu_out *out, const char *text)
-{
-    for (size_t have = hu_units_width(hu_str_of(text)); have < NUMBER; have++)
-        hu_out_text(out, " ");
-    hu_out_text(out, text);
-}
-
-static void wrapped(hu_out *out, const char *text, size_t width)
-{
-    hu_units_wrap(out, hu_str_of(text), 0, 0, width);
-    hu_out_text(out, "\n");
-}
-
 static void write_row(const hu_log_change *c, size_t width, hu_out *out)
 {
     char   size[HU_UNIT_BYTES] = "", words[LINE];
@@ -61,9 +48,9 @@ static void write_row(const hu_log_change *c, size_t width, hu_out *out)
              : c->kind == HU_LOG_CHANGE_BANDWIDTH ? ", the highest"
                                                   : "",
              size);
-    right(out, say_value(c, c->a).t);
-    right(out, say_value(c, c->b).t);
-    right(out, say_change(c).t);
+    hu_units_right(out, say_value(c, c->a).t, NUMBER);
+    hu_units_right(out, say_value(c, c->b).t, NUMBER);
+    hu_units_right(out, say_change(c).t, NUMBER);
     hu_out_text(out, "  ");
     hu_units_clip(out, hu_str_of(words), room);
     hu_out_text(out, "\n");
@@ -86,20 +73,20 @@ void hu_log_difference_text(const hu_log_difference *x, const hu_str name[2], si
         snprintf(line, sizeof line, "The median step takes %s in A and %s in B%s%s%s.", say_value(c, c->a).t,
                  say_value(c, c->b).t, x->is_clear ? ": " : "", x->is_clear ? say_change(c).t : "",
                  x->is_clear ? "" : ": no difference that is larger than the lines of each vary");
-        wrapped(out, line, width);
+        hu_units_paragraph(out, line, 0, width);
     }
     for (size_t i = 0; i < x->n_obstacles; i++) {
         snprintf(line, sizeof line, "note: %s", x->obstacles[i]);
-        wrapped(out, line, width);
+        hu_units_paragraph(out, line, 0, width);
     }
     if (x->at.n == 0) {
-        wrapped(out, "The logs have nothing in common that could be compared.", width);
+        hu_units_paragraph(out, "The logs have nothing in common that could be compared.", 0, width);
         return;
     }
     hu_out_text(out, "\n");
-    right(out, "A");
-    right(out, "B");
-    right(out, "change");
+    hu_units_right(out, "A", NUMBER);
+    hu_units_right(out, "B", NUMBER);
+    hu_units_right(out, "change", NUMBER);
     hu_out_text(out, "  medians\n");
     for (size_t i = 0; i < x->at.n && i < ROWS; i++)
         write_row(&x->at.at[i], width, out);

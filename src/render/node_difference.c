@@ -58,19 +58,6 @@ static hu_said say_size(double by, hu_node_change_kind kind)
     return s;
 }
 
-static void right(hu_out *out, const char *text)
-{
-    for (size_t have = hu_units_width(hu_str_of(text)); have < NUMBER; have++)
-        hu_out_text(out, " ");
-    hu_out_text(out, text);
-}
-
-static void wrapped(hu_out *out, const char *text, size_t width)
-{
-    hu_units_wrap(out, hu_str_of(text), 0, 0, width);
-    hu_out_text(out, "\n");
-}
-
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static void put(char line[HU_NODE_DIFFERENCE_LINE], size_t *n, const char *format, ...)
@@ -233,9 +220,9 @@ static void write_row(const hu_node_change *c, hu_node_change_kind kind, hu_out 
              : by > 0                           ? "+"
                                                 : MINUS,
              say_size(by, kind).t);
-    right(out, say_value(kind, c->a).t);
-    right(out, say_value(kind, c->b).t);
-    right(out, text);
+    hu_units_right(out, say_value(kind, c->a).t, NUMBER);
+    hu_units_right(out, say_value(kind, c->b).t, NUMBER);
+    hu_units_right(out, text, NUMBER);
     hu_out_printf(out, "  %s%s\n", kinds[kind].words,
                   c->is_clear                ? ""
                   : isnan(c->error)          ? " (cannot tell)"
@@ -318,16 +305,16 @@ void hu_node_difference_text(const hu_node_difference *x, const hu_node_report r
     }
     hu_node_difference_words(x, line);
     hu_out_text(out, "\n");
-    wrapped(out, line, width);
+    hu_units_paragraph(out, line, 0, width);
     for (size_t i = 0; i < n_notes; i++) {
         snprintf(line, sizeof line, "note: %s", notes[i]);
-        wrapped(out, line, width);
+        hu_units_paragraph(out, line, 0, width);
     }
     if (x->n) {
         hu_out_text(out, "\n");
-        right(out, "A");
-        right(out, "B");
-        right(out, "change");
+        hu_units_right(out, "A", NUMBER);
+        hu_units_right(out, "B", NUMBER);
+        hu_units_right(out, "change", NUMBER);
         hu_out_text(out, "  means\n");
     }
     if (x->has_all && x->n > 1) {
@@ -340,7 +327,7 @@ void hu_node_difference_text(const hu_node_difference *x, const hu_node_report r
         hu_out_printf(out, "\n%zu more GPUs; --json has all\n", x->n - ROWS);
     write_troubles(run, width, out);
     hu_out_text(out, "\n");
-    wrapped(out,
-            "Whether the job got faster, and what the GPUs waited for, samples do not say: compare traces or logs of both.",
-            width);
+    hu_units_paragraph(
+        out, "Whether the job got faster, and what the GPUs waited for, samples do not say: compare traces or logs of both.",
+        0, width);
 }

@@ -85,12 +85,6 @@ static const char *mode_words(const hu_scaling *s)
                               : "weak scaling: each GPU keeps its batch";
 }
 
-static void wrapped(hu_out *out, const char *text, size_t width)
-{
-    hu_units_wrap(out, hu_str_of(text), 0, 0, width);
-    hu_out_text(out, "\n");
-}
-
 enum { CELL_BYTES = 40, MOST_CELLS = 9 };
 
 /* Numbers under their headings, every column as wide as the widest of them. */
@@ -109,13 +103,6 @@ static void put_number(char cell[CELL_BYTES], double value, int decimals, const 
     snprintf(cell, CELL_BYTES, "%.30s%s", isnan(value) ? "\xe2\x80\x93" : text, isnan(value) ? "" : unit);
 }
 
-static void right(hu_out *out, const char *text, size_t width)
-{
-    for (size_t have = hu_units_width(hu_str_of(text)); have < width; have++)
-        hu_out_text(out, " ");
-    hu_out_text(out, text);
-}
-
 static void write_grid(const grid *g, hu_out *out)
 {
     size_t width[MOST_CELLS];
@@ -130,12 +117,12 @@ static void write_grid(const grid *g, hu_out *out)
     }
     hu_out_text(out, g->title);
     for (size_t c = 0; c < g->n_columns; c++)
-        right(out, g->headings[c], width[c] + 2);
+        hu_units_right(out, g->headings[c], width[c] + 2);
     hu_out_text(out, "\n");
     for (size_t i = 0; i < g->n_rows; i++) {
         hu_out_printf(out, "%*s", (int)strlen(g->title), "");
         for (size_t c = 0; c < g->n_columns; c++)
-            right(out, g->cell[i][c], width[c] + 2);
+            hu_units_right(out, g->cell[i][c], width[c] + 2);
         hu_out_text(out, "\n");
     }
 }
@@ -204,23 +191,24 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
     char line[SENTENCE], missing[2][HU_UNREAD_TEXT];
 
     hu_scale_sentence(r, line, sizeof line);
-    wrapped(out, line, width);
+    hu_units_paragraph(out, line, 0, width);
     say_missing(r, missing);
     for (size_t i = 0; i < HU_COUNT(missing); i++)
         if (missing[i][0])
-            wrapped(out, missing[i], width);
+            hu_units_paragraph(out, missing[i], 0, width);
     hu_out_text(out, "\n");
     write_laws(r, out);
     write_losses(r, out);
     hu_out_text(out, "\n");
-    wrapped(out, mode_words(r->scaling), width);
+    hu_units_paragraph(out, mode_words(r->scaling), 0, width);
     if (say_next(r->scaling, line, sizeof line)) {
         hu_out_text(out, "next: ");
-        wrapped(out, line, width - 6);
+        hu_units_paragraph(out, line, 0, width - 6);
     }
     if (!last_run(r->scaling)->has_waits)
-        wrapped(out, "waiting and transfer cannot be separated: that needs the traces of all ranks, with their collectives",
-                width);
+        hu_units_paragraph(
+            out, "waiting and transfer cannot be separated: that needs the traces of all ranks, with their collectives", 0,
+            width);
 }
 
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
