@@ -259,15 +259,13 @@ static int info_of(answer *a, const char *path, hu_input_kind kind, int *status,
 /* All that was named: directories in which there is nothing come last. */
 static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *err)
 {
-    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+    const hu_glance **seen = hu_glances_each(inputs->glances, inputs->at, inputs->n, err);
+
+    if (!seen)
         return err->code;
     for (size_t i = 0; i < inputs->n; i++) {
-        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
-
-        if (!seen)
-            return err->code;
         begin_next(a);
-        if (info_of(a, inputs->at[i], seen->kind, status, err) < 0)
+        if (info_of(a, inputs->at[i], seen[i]->kind, status, err) < 0)
             return err->code;
     }
     hu_unread_warn(&inputs->unread, false);

@@ -100,22 +100,18 @@ static bool add_refused(hu_inventory *v, const judged *all, bool has_way_out, hu
 /* Returns 0 or HU_ENOMEM. */
 static int judge_all(const hu_below *below, hu_glances *glances, hu_arena *arena, judged *out, hu_error *err)
 {
-    const size_t n = below->files.n;
-    const char **paths = hu_arena_calloc(arena, n + 1, sizeof *paths);
+    const size_t      n = below->files.n;
+    const char      **paths = hu_arena_calloc(arena, n + 1, sizeof *paths);
+    const hu_glance **seen;
 
     for (size_t i = 0; paths && i < n; i++)
         paths[i] = below->files.at[i].path;
     if (!paths)
         return hu_fail_memory(err);
-    if (hu_glances_take(glances, paths, n, err) < 0)
+    if (!(seen = hu_glances_each(glances, paths, n, err)))
         return err->code;
-    for (size_t i = 0; i < n; i++) {
-        const hu_glance *seen = hu_glances_at(glances, paths[i], err);
-
-        if (!seen)
-            return err->code;
-        out[i] = judge(seen, paths[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = judge(seen[i], paths[i]);
     return 0;
 }
 

@@ -90,16 +90,13 @@ static int read_one(const char *path, const hu_limits *limits, hu_arena *arena, 
 /* Returns how many there are, or HU_ENOMEM. */
 static int find_all(const hu_inputs *inputs, bool *are, hu_error *err)
 {
-    int n = 0;
+    const hu_glance **seen = hu_glances_each(inputs->glances, inputs->at, inputs->n, err);
+    int               n = 0;
 
-    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+    if (!seen)
         return err->code;
     for (size_t i = 0; i < inputs->n; i++) {
-        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
-
-        if (!seen)
-            return err->code;
-        are[i] = seen->is_execution;
+        are[i] = seen[i]->is_execution;
         n += are[i];
     }
     return n;

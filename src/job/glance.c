@@ -181,6 +181,22 @@ const hu_glance *hu_glances_find(const hu_glances *glances, const char *path)
     return id < glances->at.n ? glances->at.at[id] : NULL;
 }
 
+const hu_glance **hu_glances_each(hu_glances *glances, const char *const *paths, size_t n, hu_error *err)
+{
+    const hu_glance **seen = hu_arena_calloc(glances->arena, n + 1, sizeof *seen);
+
+    if (!seen) {
+        hu_fail_memory(err);
+        return NULL;
+    }
+    if (hu_glances_take(glances, paths, n, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!(seen[i] = hu_glances_at(glances, paths[i], err)))
+            return NULL;
+    return seen;
+}
+
 const hu_glance *hu_glances_at(hu_glances *glances, const char *path, hu_error *err)
 {
     const hu_glance *known = hu_glances_find(glances, path);

@@ -43,6 +43,9 @@ int hu_glances_take(hu_glances *glances, const char *const *paths, size_t n, hu_
 /* What was seen of a file, for as long as the arena lives; NULL: nothing yet. */
 const hu_glance *hu_glances_find(const hu_glances *glances, const char *path);
 
+/* Both for each of n files, in their order; the list lives in the arena.  NULL when there is no memory. */
+const hu_glance **hu_glances_each(hu_glances *glances, const char *const *paths, size_t n, hu_error *err);
+
 /* Both for one file.  NULL when there is no memory. */
 const hu_glance *hu_glances_at(hu_glances *glances, const char *path, hu_error *err);
 

@@ -32,17 +32,14 @@ static void look_for_text(void *context, size_t i)
 /* Returns 0 or HU_ENOMEM. */
 static int find_kinds(work *w, bool any_text, hu_error *err)
 {
-    const hu_inputs *inputs = w->inputs;
+    const hu_inputs  *inputs = w->inputs;
+    const hu_glance **seen = hu_glances_each(inputs->glances, inputs->at, inputs->n, err);
 
-    if (hu_glances_take(inputs->glances, inputs->at, inputs->n, err) < 0)
+    if (!seen)
         return err->code;
     for (size_t i = 0; i < inputs->n; i++) {
-        const hu_glance *seen = hu_glances_at(inputs->glances, inputs->at[i], err);
-
-        if (!seen)
-            return err->code;
-        w->kinds[i] = seen->kind;
-        w->are_samples[i] = inputs->n > 1 && has_samples_alone(seen);
+        w->kinds[i] = seen[i]->kind;
+        w->are_samples[i] = inputs->n > 1 && has_samples_alone(seen[i]);
     }
     if (any_text)
         hu_thread_each(inputs->n, hu_thread_count(), look_for_text, w);
