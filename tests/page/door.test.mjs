@@ -21,14 +21,21 @@ const query = async (tab) => new URLSearchParams((await tab.evaluate(() => locat
 const settled = (tab) => tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
 
 // What of an element can be seen in the window without scrolling.
+// Waits: what scrolls does so after the click.
 const inSight = (tab, selector) =>
   tab
-    .locator(selector)
-    .first()
-    .evaluate((e) => {
-      const box = e.getBoundingClientRect();
-      return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
-    });
+    .waitForFunction(
+      (of) => {
+        const box = document.querySelector(of).getBoundingClientRect();
+        return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+      },
+      selector,
+      { timeout: 5000 },
+    )
+    .then(
+      () => true,
+      () => false,
+    );
 
 // The slice that the replay's edit shortens most, as the timeline says it.
 function proofOf(page, rank, finding) {
