@@ -11,13 +11,14 @@
 
 bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out)
 {
-    const hu_glance *seen;
-    hu_error         unused;
+    const hu_glance **seen;
+    hu_error          unused;
 
-    if (hu_spread_inputs(NULL, &path, 1, false, limits, arena, out, &unused) < 0 || out->n == 0)
+    if (hu_spread_inputs(NULL, &path, 1, false, limits, arena, out, &unused) < 0 || out->n == 0 ||
+        !(seen = hu_glances_each(out->glances, out->at, out->n, &unused)))
         return false;
     for (size_t i = 0; i < out->n; i++)
-        if (!(seen = hu_glances_at(out->glances, out->at[i], &unused)) || seen->kind != HU_INPUT_NODE)
+        if (seen[i]->kind != HU_INPUT_NODE)
             return false;
     return true;
 }

@@ -7,7 +7,7 @@
 #include "cli/shared_options.h"
 #include "job/inputs.h"
 
-/* Is a run such a file, or a directory of them alone? */
+/* Is a run such a file, or a directory of them alone?  Lists its files in *out, which lives in the arena. */
 bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out);
 
 /* Returns 0 or an error. */
