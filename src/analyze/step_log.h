@@ -40,7 +40,7 @@ typedef struct {
     const hu_log_answer
           *times; /* what steps would take that have HU_LOG_RATE_WORK of it each; NULL: there are no such lines */
     bool   is_of_gpu;
-    double steps_per_s, samples_per_s; /* medians beside it, or over the whole run; NaN */
+    double steps_per_s, samples_per_s; /* medians of the lines, or the mean of the run at its end; NaN: not printed */
     double running, waiting, cache;    /* of a server: medians of requests, and of the share of its KV cache; NaN */
 } hu_rates_answer;
 

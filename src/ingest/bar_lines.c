@@ -25,7 +25,7 @@ static const double LEAST_LAST_S = 10; /* of the last ones of a bar */
 typedef struct {
     uint64_t key;
     int64_t  n, total;
-    double   elapsed_s; /* NaN: only the mean is told */
+    double   elapsed_s; /* NaN: the bar prints the mean alone */
     double   mean_s;    /* of a step, as it is printed */
 } bar;
 
