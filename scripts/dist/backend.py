@@ -14,7 +14,6 @@ import contents
 import source
 
 
-
 def wheel_tag() -> str:
     """Of this system alone: what the compiler here makes need not run on an older one."""
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
