@@ -14,7 +14,7 @@ all: build
 help:
 	@echo 'make build     the program, at build/holdup'
 	@echo 'make demo      build, and explain a training run that comes with the project (2 minutes on a fresh machine)'
-	@echo 'make test      build and pass all tests (14 minutes on two cores)'
+	@echo 'make test      build and pass all tests (half an hour on two cores)'
 	@echo 'make test-rest   the whole program again under ASan and UBSan; make test-msan, make test-tsan: unit tests, what has threads'
 	@echo 'make test-abi  the CUDA door with 16 versions of CUPTI, the monitor with 15 of NVML, two drivers, fetched (200 MB)'
 	@echo 'make test-torch  what needs PyTorch, transformers and lightning: puts them into ~/.cache/holdup/torch (6 GB) if no Python has them'
@@ -29,7 +29,7 @@ help:
 	@echo 'make exam-run    56 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
 	@echo 'make pairs-opencl  15 pairs of OpenCL programs on PoCL, on an idle machine (4 minutes); writes its part of docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
-	@echo 'make dist      archives and wheels for any Linux, and the source, in dist/ (20 minutes a target the first time; DIST=linux-x86_64 for one)'
+	@echo 'make dist      archives and wheels for any Linux, and the source, in dist/ (half an hour a target the first time; DIST=linux-x86_64 for one)'
 	@echo 'make dist-check  each of them used and removed in bare systems of Debian 11, 12 and 13 and one of musl'
 	@echo 'make deb       a package for this Debian, in build-deb'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
