@@ -4,14 +4,19 @@
 
 #include <math.h>
 
-static double median_of(const int64_t *values, size_t n, hu_arena *arena)
+/* NaN of none.  False: no memory. */
+static bool find_median(const int64_t *values, size_t n, hu_arena *arena, double *out)
 {
-    int64_t *room = n ? hu_arena_alloc(arena, n * sizeof *room) : NULL;
+    int64_t *room = hu_arena_alloc(arena, (n + 1) * sizeof *room);
 
+    *out = NAN;
     if (!room)
-        return NAN;
+        return false;
+    if (n == 0)
+        return true;
     memcpy(room, values, n * sizeof *room);
-    return hu_stats_of(room, n).median;
+    *out = hu_stats_of(room, n).median;
+    return true;
 }
 
 /* A kind that most lines tell. */
@@ -59,10 +64,12 @@ bool hu_log_rates_measure(const hu_log_rates *rates, hu_arena *arena, hu_rates_a
     hu_log_answer *times;
 
     *out = (hu_rates_answer){.steps_per_s = rates->steps_per_s > 0 ? rates->steps_per_s : (double)NAN,
-                             .samples_per_s = rates->samples_per_s > 0 ? rates->samples_per_s : (double)NAN,
-                             .running = median_of(rates->running.at, rates->running.n, arena),
-                             .waiting = median_of(rates->waiting.at, rates->waiting.n, arena),
-                             .cache = median_of(rates->cache.at, rates->cache.n, arena) / 1e4};
+                             .samples_per_s = rates->samples_per_s > 0 ? rates->samples_per_s : (double)NAN};
+    if (!find_median(rates->running.at, rates->running.n, arena, &out->running) ||
+        !find_median(rates->waiting.at, rates->waiting.n, arena, &out->waiting) ||
+        !find_median(rates->cache.at, rates->cache.n, arena, &out->cache))
+        return false;
+    out->cache /= 1e4;
     for (int k = HU_LOG_RATE_KINDS - 1; k >= 0 && rates->at.n; k--) {
         if (!is_told(rates, k))
             continue;
