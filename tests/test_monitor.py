@@ -105,7 +105,7 @@ class Monitor:
         found = {}
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             for pid in (task / "children").read_text().split():
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end between the open and the read
                     found[pathlib.Path(f"/proc/{pid}/comm").read_text().strip()] = int(pid)
         return found
 
