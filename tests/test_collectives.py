@@ -178,7 +178,8 @@ class Collectives(unittest.TestCase):
     def test_a_rank_that_stops_or_dies(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             for mpi in self.mpis:
-                for what, rank in (("stop", 0), ("stop", 2), ("stop-send", 2)):
+                # the pair 0, 1 is the first: on a crowded machine the time of the pairs may be up before another one's turn
+                for what, rank in (("stop", 0), ("stop", 2), ("stop-send", 1)):
                     with self.subTest(mpi=mpi, what=what, rank=rank):
                         status, out, err = self.trouble(mpi, folder, what, rank, "--timeout", "1")
                         self.assertNotEqual(status, 0)

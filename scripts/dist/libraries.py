@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, field
 
 from targets import Target
-from toolchain import FLAGS, Toolchain, run
+from toolchain import FLAGS, Toolchain, run, succeeds
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Sources:
     cache: pathlib.Path
     versions: dict[str, str] = field(default_factory=dict)
 
-    def apt(self, *words: str) -> list[str]:
+    def apt(self, tool: str, *words: str) -> list[str]:
         own = self.cache / "apt"
-        return ["apt-get", "-o", f"Dir::Etc::sourcelist={own}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={own}/lists",
+        return [tool, "-o", f"Dir::Etc::sourcelist={own}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={own}/lists",
                 "-o", f"Dir::Cache={own}/cache", "-o", "APT::Sandbox::User=root", *words]
 
     def fetch(self, log: pathlib.Path) -> None:
@@ -85,10 +85,28 @@ class Sources:
         if wanted:
             print("dist: fetching the sources of " + ", ".join(library.name for library in wanted) + " from Debian ...", file=sys.stderr)
             self.lists(log)
-            run(self.apt("source", "--download-only", "--only-source", *(library.source for library in wanted)), log, cwd=folder)
+        for library in wanted:
+            self.one(library, folder, log)
         for library in (*LIBRARIES, CMOCKA):
             [dsc] = folder.glob(f"{library.source}_*.dsc")
             [self.versions[library.source]] = re.findall(r"^Version: (?:\d+:)?(\S+)", dsc.read_text(errors="replace"), re.M)
+
+    def one(self, library: Library, folder: pathlib.Path, log: pathlib.Path) -> None:
+        """The newest version whose files the mirror has: one may be listed whose files are gone."""
+        rows = subprocess.run(self.apt("apt-cache", "madison", library.source), capture_output=True, text=True, check=True).stdout.splitlines()
+        versions = [version for name, version, where in ([word.strip() for word in row.split("|")] for row in rows)
+                    if name == library.source and where.endswith(" Sources")]
+        partial = folder / "partial"
+        for version in versions:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            if succeeds(self.apt("apt-get", "source", "--download-only", "--only-source", f"{library.source}={version}"), log, cwd=partial):
+                for file in sorted(partial.iterdir(), key=lambda path: path.suffix == ".dsc"):  # .dsc last: it says that the others are there
+                    file.rename(folder / file.name)
+                partial.rmdir()
+                return
+            print(f"dist: the mirror lists {library.name} {version} but does not serve all of its files ({log})", file=sys.stderr)
+        sys.exit(f"dist: no version of {library.name} could be fetched: " + (", ".join(versions) or f"Debian's lists have no source {library.source}"))
 
     def lists(self, log: pathlib.Path) -> None:
         own = self.cache / "apt"
@@ -102,7 +120,7 @@ class Sources:
         if not lines:
             sys.exit("dist: this machine's apt has no lists of Debian; run apt-get update, on a Debian machine")
         (own / "sources.list").write_text("".join(lines))
-        run(self.apt("update"), log)
+        run(self.apt("apt-get", "update"), log)
 
     def unpack(self, library: Library, place: pathlib.Path, log: pathlib.Path) -> None:
         [dsc] = (self.cache / "sources").glob(f"{library.source}_*.dsc")

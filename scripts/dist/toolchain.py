@@ -15,15 +15,19 @@ PACKAGES = ["ziglang==0.13.0", "meson==1.6.1", "ninja==1.11.1.3"]  # from PyPI, 
 FLAGS = ["-O2", "-fno-sanitize=undefined", "-fPIC", "-ffunction-sections", "-fdata-sections"]
 
 
-def run(command: list[str], log: pathlib.Path, **more) -> None:
-    """Runs a command whose words go to `log`; ends the program with the last of them where it fails."""
+def succeeds(command: list[str], log: pathlib.Path, **more) -> bool:
+    """Runs a command whose words go to `log`."""
     with open(log, "ab") as words:
         words.write(("\n$ " + shlex.join(map(str, command)) + "\n").encode())
         words.flush()
-        if subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **more).returncode == 0:
-            return
-    last = log.read_text(errors="replace").splitlines()[-30:]
-    sys.exit("\n".join(last) + f"\ndist: {shlex.join(map(str, command[:6]))} ... failed; all of its words are in {log}")
+        return subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **more).returncode == 0
+
+
+def run(command: list[str], log: pathlib.Path, **more) -> None:
+    """Runs a command whose words go to `log`; ends the program with the last of them where it fails."""
+    if not succeeds(command, log, **more):
+        last = log.read_text(errors="replace").splitlines()[-30:]
+        sys.exit("\n".join(last) + f"\ndist: {shlex.join(map(str, command[:6]))} ... failed; all of its words are in {log}")
 
 
 class Toolchain:
