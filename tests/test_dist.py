@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make dist` packs: the same bytes from the same contents, wheels that pip takes, parts that are named; scripts/dist-check uses the real ones."""
 import base64
+import contextlib
 import csv
 import hashlib
 import io
@@ -25,7 +26,7 @@ import archives  # noqa: E402
 import backend  # noqa: E402
 import contents  # noqa: E402
 import source  # noqa: E402
-from libraries import LIBRARIES  # noqa: E402
+from libraries import LIBRARIES, Sources  # noqa: E402
 from targets import TARGETS  # noqa: E402
 
 WHEN = 1_700_000_000
@@ -103,6 +104,49 @@ class Packed(unittest.TestCase):
         self.wheel(self.tree("a"), "out")
         archives.checksums(self.folder / "out")
         subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=self.folder / "out", check=True)
+
+
+APT = """#!/bin/sh
+case "$0 $*" in
+*apt-cache*) printf ' libzstd | %s | http://deb.debian.org/debian-security bookworm-security/main Sources\\n' 1.5.4-5+deb12u9 1.5.4-5+deb12u10 1.5.4-5 ;;
+*) version=${*##*=}
+   echo dsc > "libzstd_$version.dsc"
+   [ "$version" = "$SERVED" ] && echo tar > libzstd_1.5.4.orig.tar.xz ;;
+esac
+"""
+
+
+@unittest.skipIf(SANITIZED, "says nothing more about holdup")
+class Fetched(unittest.TestCase):
+    """A mirror whose lists are newer than its files."""
+
+    def fetch(self, served: str) -> tuple[pathlib.Path, str]:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-dist-"))
+        self.addCleanup(shutil.rmtree, folder)
+        for tool in ("apt-get", "apt-cache"):
+            (folder / "bin" / tool).parent.mkdir(exist_ok=True)
+            (folder / "bin" / tool).write_text(APT)
+            (folder / "bin" / tool).chmod(0o755)
+        (folder / "sources").mkdir()
+        [zstd] = [library for library in LIBRARIES if library.source == "libzstd"]
+        told = io.StringIO()
+        with unittest.mock.patch.dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", SERVED=served), contextlib.redirect_stderr(told):
+            Sources(folder).one(zstd, folder / "sources", folder / "log")
+        return folder / "sources", told.getvalue()
+
+    def test_the_newest_that_is_there(self) -> None:
+        sources, told = self.fetch("1.5.4-5+deb12u10")
+        self.assertEqual(sorted(os.listdir(sources)), ["libzstd_1.5.4-5+deb12u10.dsc", "libzstd_1.5.4.orig.tar.xz"])
+        self.assertEqual(told, "")
+
+    def test_the_one_before_is_told(self) -> None:
+        sources, told = self.fetch("1.5.4-5")
+        self.assertEqual(sorted(os.listdir(sources)), ["libzstd_1.5.4-5.dsc", "libzstd_1.5.4.orig.tar.xz"])
+        self.assertEqual([line.split()[5] for line in told.splitlines()], ["1.5.4-5+deb12u10", "1.5.4-5+deb12u9"])
+
+    def test_none_is_an_error(self) -> None:
+        with self.assertRaisesRegex(SystemExit, "no version of zstd could be fetched: 1.5.4-5, "):
+            self.fetch("1.5.5")
 
 
 @unittest.skipIf(SANITIZED, "says nothing more about holdup")

@@ -2,6 +2,7 @@
 """The libraries that a program for any Linux contains: Debian's sources, with Debian's repairs, compiled for the target."""
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import os
@@ -67,6 +68,13 @@ CMOCKA = Library("cmocka", "cmocka", "Apache-2.0", "cmocka", recipe="cmocka",
                                                             "GCC_THREAD_LOCAL_STORAGE", "SNPRINTF", "VSNPRINTF")))
 
 
+def in_order(one: str, other: str) -> int:
+    """Which of two versions of Debian is the newer one: 1, -1 or 0."""
+    def holds(relation: str) -> bool:
+        return subprocess.run(["dpkg", "--compare-versions", one, relation, other], check=False).returncode == 0
+    return holds("gt") - holds("lt")
+
+
 @dataclass
 class Sources:
     """Debian's source packages, fetched by the list of this machine's own mirrors and checked by apt's signatures."""
@@ -94,10 +102,10 @@ class Sources:
     def one(self, library: Library, folder: pathlib.Path, log: pathlib.Path) -> None:
         """The newest version whose files the mirror has: one may be listed whose files are gone."""
         rows = subprocess.run(self.apt("apt-cache", "madison", library.source), capture_output=True, text=True, check=True).stdout.splitlines()
-        versions = [version for name, version, where in ([word.strip() for word in row.split("|")] for row in rows)
-                    if name == library.source and where.endswith(" Sources")]
+        versions = {version for name, version, where in ([word.strip() for word in row.split("|")] for row in rows)
+                    if name == library.source and where.endswith(" Sources")}
         partial = folder / "partial"
-        for version in versions:
+        for version in sorted(versions, key=functools.cmp_to_key(in_order), reverse=True):
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
             if succeeds(self.apt("apt-get", "source", "--download-only", "--only-source", f"{library.source}={version}"), log, cwd=partial):
@@ -106,7 +114,7 @@ class Sources:
                 partial.rmdir()
                 return
             print(f"dist: the mirror lists {library.name} {version} but does not serve all of its files ({log})", file=sys.stderr)
-        sys.exit(f"dist: no version of {library.name} could be fetched: " + (", ".join(versions) or f"Debian's lists have no source {library.source}"))
+        sys.exit(f"dist: no version of {library.name} could be fetched: " + (", ".join(sorted(versions)) or f"Debian's lists have no source {library.source}"))
 
     def lists(self, log: pathlib.Path) -> None:
         own = self.cache / "apt"
