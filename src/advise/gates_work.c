@@ -275,6 +275,26 @@ static void show_samples(const hu_scene *c, hu_hint *h)
              "thread that runs ahead";
 }
 
+/* The range around the longest pause of the main thread; "" where there is none but that of the step. */
+static hu_str range_of_pause(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    const hu_ask   *ask = &c->s->ask;
+    const hu_node  *longest = NULL;
+    uint32_t        range;
+    hu_str          name;
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].in & HU_IN_STALL && g->node[i].lane == g->main_lane &&
+            (!longest || g->node[i].seen_ns > longest->seen_ns))
+            longest = &g->node[i];
+    if (!longest)
+        return HU_STR("");
+    range = hu_ask_slice_at(ask, ask->main_track, longest->start_ns + longest->seen_ns / 2, HU_BIT(USER));
+    name = range == HU_NONE ? HU_STR("") : hu_ask_name(ask, range);
+    return hu_steps_is_mark(ask->steps, name) ? HU_STR("") : name;
+}
+
 bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
 {
     static const double  MOSTLY_UNKNOWN = 0.5;
@@ -310,10 +330,13 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     name.n ? ", inside of the range " : "", HU_FMT(name));
         show_place(c, h, most->longest);
     } else {
+        const hu_str range = range_of_pause(c);
+
         hu_hint_say(h,
-                    "The main thread pauses for %s at points that differ from step to step, and nothing was recorded there. "
-                    "It may be Python's garbage collector, input or output, or another process on this CPU.",
-                    hu_scene_share(c, time).t);
+                    "The main thread pauses for %s at points that differ from step to step%s%.*s%s, and nothing%s was "
+                    "recorded there. It may be Python's garbage collector, input or output, or another process on this CPU.",
+                    hu_scene_share(c, time).t, range.n ? " (longest in the range " : "", HU_FMT(range), range.n ? ")" : "",
+                    range.n ? " else" : "");
         h->is_suspected = true;
         h->comes_back = !is_beside_comm && unrecorded_stands_apart(c) && unrecorded_comes_back(c);
     }

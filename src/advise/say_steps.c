@@ -97,6 +97,43 @@ hu_steps_words hu_say_pauses(const hu_steps *steps)
     return said;
 }
 
+/* "th" of 4th */
+static const char *ordinal_end(int64_t n)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+
+    return n % 10 > 3 || (n % 100 >= 11 && n % 100 <= 13) ? "th" : ends[n % 10];
+}
+
+hu_steps_words hu_say_slow(const hu_digest *d)
+{
+    static const char *const device[HU_EXCESS_COUNT] = {[HU_EXCESS_COMPUTE] = "GPU compute",
+                                                        [HU_EXCESS_COMM] = "exposed communication",
+                                                        [HU_EXCESS_COPY] = "exposed copies"};
+    const hu_slow_steps     *slow = &d->slow_steps;
+    const size_t             others = d->steps.n_counted - slow->n;
+    hu_steps_words           said = {""};
+    char                     which[48], what[96];
+
+    if (slow->n == 0)
+        return said;
+    if (slow->every)
+        snprintf(which, sizeof which, " (every %lld%s)", (long long)slow->every, ordinal_end(slow->every));
+    else
+        snprintf(which, sizeof which, slow->n == 1 ? " (step %lld)" : " (the longest: step %lld)", (long long)slow->longest);
+    if (slow->excess == HU_EXCESS_UNKNOWN)
+        snprintf(what, sizeof what, "nothing recorded accounts for the difference");
+    else
+        snprintf(what, sizeof what, "%.*s%s account%s for %s of the difference",
+                 slow->what.n < PAUSE_NAME ? (int)slow->what.n : PAUSE_NAME, slow->what.n ? slow->what.p : "",
+                 device[slow->excess] ? device[slow->excess] : "", slow->excess == HU_EXCESS_COPY ? "" : "s",
+                 hu_say_time(slow->what_ns).t);
+    snprintf(said.t, sizeof said.t, " %zu of %zu steps%s take%s %s, the other%s %s: %s.", slow->n, d->steps.n_counted, which,
+             slow->n == 1 ? "s" : "", hu_say_time(slow->slow_ns).t, hu_plural((int64_t)others),
+             hu_say_time(slow->typical_ns).t, what);
+    return said;
+}
+
 hu_steps_words hu_say_rest(const hu_digest *d)
 {
     const hu_breakdown *b = &d->breakdown;

@@ -23,6 +23,9 @@ hu_steps_words hu_say_open(const hu_steps *steps);
 /* How many pauses between steps are left out, for how long, and what they are.  "" without. */
 hu_steps_words hu_say_pauses(const hu_steps *steps);
 
+/* That a few steps take much longer than the others, and what they do meanwhile, as a sentence.  "" where none does. */
+hu_steps_words hu_say_slow(const hu_digest *d);
+
 /* That much of the capture is in no step, and the GPU mostly idle there, as a sentence.  "" where it is not. */
 hu_steps_words hu_say_rest(const hu_digest *d);
 

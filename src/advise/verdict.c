@@ -441,6 +441,16 @@ static void say_others(const hu_digest *d, hu_verdict *out)
                  d->health.quality.events ? "none of its events takes any" : "it has no events");
 }
 
+/* Behind all that is said of the mean step, which may be no step's length. */
+static void say_slow_steps(const hu_digest *d, hu_verdict *v)
+{
+    const hu_steps_words said = hu_say_slow(d);
+    const size_t         n = strlen(v->text);
+
+    if (hu_digest_step_time(d) && !d->steps.is_backlog && !d->deadlock.n && n + strlen(said.t) < sizeof v->text)
+        memcpy(v->text + n, said.t, strlen(said.t) + 1);
+}
+
 void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
                         hu_verdict *out)
 {
@@ -483,10 +493,13 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);
     out->is_of_network = named.topic == HU_TOPIC_COMMUNICATION && !wait.t[0];
-    if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n)
+    if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n) {
+        say_slow_steps(digests[out->rank], out);
         return;
+    }
     named.is_of_one_rank = n == 1 && digests[out->rank]->info.world_size > 1;
     say_price(digests[out->rank], f, named, out);
+    say_slow_steps(digests[out->rank], out);
     if (f->covered < 1)
         doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);

@@ -30,6 +30,7 @@
 #include "analyze/roofline.h"
 #include "analyze/sequences.h"
 #include "analyze/serving.h"
+#include "analyze/slow_steps.h"
 #include "analyze/steps.h"
 #include "analyze/tracelens.h"
 #include "analyze/tree.h"
@@ -49,6 +50,7 @@ typedef struct {
     hu_gpu_time      gpu_time;
     hu_steps         steps;
     hu_breakdown     breakdown;
+    hu_slow_steps    slow_steps;
     hu_operators     operators;
     hu_kernels       kernels;
     hu_copies        copies;

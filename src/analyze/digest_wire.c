@@ -74,6 +74,12 @@ HU_WIRE_TABLE(hu_steps, STEPS);
     F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64, wait_ns) F(T, F64, unknown_ns) F(T, F64S, role_ns)
 HU_WIRE_TABLE(hu_step_time, STEP_TIME);
 
+#define SLOW_STEPS(F, T) \
+    F(T, SIZE, n) F(T, F64, limit_ns) F(T, I64, every) F(T, I64, longest) F(T, F64, slow_ns) F(T, F64, typical_ns) \
+    F(T, F64, share) \
+    F(T, ENUM, excess, HU_EXCESS_COUNT) F(T, STR, what) F(T, F64, what_ns)
+HU_WIRE_TABLE(hu_slow_steps, SLOW_STEPS);
+
 #define BREAKDOWN(F, T) \
     F(T, BOOL, has_device) F(T, I64, capture_ns) F(T, I64, rest_ns) F(T, I64, rest_busy_ns) \
     F(T, LIST, at, n, hu_step_time) F(T, SIZE, n) F(T, PART, mean, hu_step_time) \
@@ -560,7 +566,7 @@ HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
     F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, I64, device_id) \
     F(T, STRS, step_names, steps.n) \
-    F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) \
+    F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) F(T, PART, slow_steps, hu_slow_steps) \
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \

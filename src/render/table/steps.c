@@ -21,7 +21,10 @@ static void note(const hu_rank *rank, size_t row, hu_cell *out)
     const hu_digest *d = rank->digest;
     const hu_step   *s = &d->steps.at[row];
 
-    out->text = s->is_warm_up ? HU_STR("warm-up") : s->is_incomplete ? HU_STR("incomplete") : HU_STR("");
+    out->text = s->is_warm_up                        ? HU_STR("warm-up")
+                : s->is_incomplete                   ? HU_STR("incomplete")
+                : hu_step_is_slow(&d->slow_steps, s) ? HU_STR("slow")
+                                                     : HU_STR("");
 }
 
 #define STEP(name, expression)                                      \
@@ -110,8 +113,8 @@ static const hu_column columns[] = {
      .help = "From the end of the step before to its own: what the means are taken over."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
      .help = "Name of the annotation; \"step\" without one, \"capture\" when the whole capture is one piece."},
-    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete",
-     .help = "Why means leave the step out; empty when they do not."},
+    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete|slow",
+     .help = "Why means leave the step out; or that it is one of the slow steps."},
 };
 
 const hu_table hu_table_steps = {
@@ -179,6 +182,18 @@ static bool has_pauses(const hu_rank *rank)
 HU_FACT(pauses, d->steps.n_pauses)
 HU_FACT(pauses_ns, d->steps.pauses_ns)
 HU_FACT_TEXT(pause, d->steps.pause)
+static bool has_slow(const hu_rank *rank)
+{
+    return rank->digest->slow_steps.n > 0;
+}
+
+HU_FACT(slow, d->slow_steps.n)
+HU_FACT(slow_every, d->slow_steps.every)
+HU_FACT(slow_ns, d->slow_steps.slow_ns)
+HU_FACT(typical_ns, d->slow_steps.n ? d->slow_steps.typical_ns : HU_ABSENT)
+HU_FACT_TEXT(slow_excess, d->slow_steps.n ? hu_str_of(hu_excess_name(d->slow_steps.excess)) : HU_STR(""))
+HU_FACT_TEXT(slow_what, d->slow_steps.what)
+HU_FACT(slow_what_ns, d->slow_steps.what_ns)
 HU_FACT(rest, (double)d->breakdown.rest_ns)
 HU_FACT(rest_busy, (double)d->breakdown.rest_busy_ns)
 HU_FACT(stddev, d->steps.duration.stddev)
@@ -224,6 +239,23 @@ static const hu_column facts[] = {
      .help = "Time of all pauses, from the end of a step to the next mark."},
     {"pause", "mostly in", HU_CELL_TEXT, 0, has_pauses, pause,
      .help = "The range that takes most of the pauses; empty where none was recorded."},
+    {"slow", "slow steps", HU_CELL_COUNT, 0, has_slow, slow, .values = "0..",
+     .help = "Counted steps of more than 1.5 medians that stand apart from the others, if at most a third are such and "
+             "they take a twentieth of all time."},
+    {"slow_every", "one every so many steps", HU_CELL_COUNT, 0, has_slow, slow_every, .values = "0..",
+     .help = "Their distance in steps, if it is always the same; else 0."},
+    {"slow_ns", "their mean", HU_CELL_NS, 0, has_slow, slow_ns, .values = "0..",
+     .help = "Their mean period; 0 without."},
+    {"typical_ns", "mean of the others", HU_CELL_NS, 0, has_slow, typical_ns, .values = "0..|null",
+     .help = "Mean period of all other counted steps; null without slow ones."},
+    {"slow_excess", "the difference is", HU_CELL_TEXT, 0, has_slow, slow_excess,
+     .values = "|unknown|range|compute|communication|copies|host",
+     .help = "What takes most of the difference: a marked range, GPU compute, exposed communication or copies, or an "
+             "operator, call or frame of the main thread; empty without slow steps."},
+    {"slow_what", "mostly in", HU_CELL_TEXT, 0, has_slow, slow_what,
+     .help = "Name of that range, operator, call or frame."},
+    {"slow_what_ns", "which takes more by", HU_CELL_NS, 0, has_slow, slow_what_ns, .values = "0..",
+     .help = "By how much more it takes in a slow step, mean."},
     {"rest_ns", "outside of steps", HU_CELL_NS, 0, NULL, rest, .values = "0..",
      .help = "Time of the capture that is in no step."},
     {"rest_busy_ns", NULL, HU_CELL_NS, 0, NULL, rest_busy, .values = "0..",
