@@ -17,6 +17,8 @@ static int fill(hu_late *library, hu_error *err)
 
     if (library->ours) {
         memcpy(library->table, library->ours, library->n * sizeof *library->table);
+        if (library->begin && library->begin() != 0)
+            return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s cannot be initialized", library->what);
         atomic_store_explicit(&library->is_open, true, memory_order_release);
         return 0;
     }

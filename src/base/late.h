@@ -21,6 +21,7 @@ typedef struct {
     size_t             n;
     atomic_bool        is_open;
     void *const       *ours; /* the addresses, where the library is part of the program; else NULL */
+    int (*begin)(void);      /* called with them, once: what the library's constructor would do at every start; or NULL */
 } hu_late;
 
 /*
@@ -79,7 +80,7 @@ int hu_late_ask(const hu_late_version *row, char version[HU_LATE_VERSION_BYTES],
 #define HU_LATE_SAYS(name)       #name, NULL
 #endif
 
-#define HU_LATE_DEFINE(library, LIST, its_file, its_words)                              \
+#define HU_LATE_DEFINE(library, LIST, its_file, its_words, its_begin)                   \
     library##_functions      library;                                                   \
     static const char *const library##_names[] = {LIST(HU_LATE_NAME)};                  \
     HU_LATE_OURS(library, LIST)                                                         \
@@ -88,6 +89,7 @@ int hu_late_ask(const hu_late_version *row, char version[HU_LATE_VERSION_BYTES],
                                  .names = library##_names,                              \
                                  .table = (void **)&library,                            \
                                  .n = sizeof library##_names / sizeof *library##_names, \
-                                 .ours = HU_LATE_OURS_OF(library)};
+                                 .ours = HU_LATE_OURS_OF(library),                      \
+                                 .begin = its_begin};
 
 #endif

@@ -23,15 +23,32 @@
 #define HU_FILE_CRYPT      "libcrypt.so.1"
 #endif
 
-HU_LATE_DEFINE(hu_isal, HU_ISAL_FUNCTIONS, HU_FILE_ISAL, "ISA-L, which reads and writes gzip,")
-HU_LATE_DEFINE(hu_zstd, HU_ZSTD_FUNCTIONS, HU_FILE_ZSTD, "libzstd, which reads .zst,")
-HU_LATE_DEFINE(hu_sqlite, HU_SQLITE_FUNCTIONS, HU_FILE_SQLITE, "SQLite")
-HU_LATE_DEFINE(hu_microhttpd, HU_MICROHTTPD_FUNCTIONS, HU_FILE_MICROHTTPD, "libmicrohttpd, which serves pages,")
-HU_LATE_DEFINE(hu_nghttp2, HU_NGHTTP2_FUNCTIONS, HU_FILE_NGHTTP2, "libnghttp2, which asks the kubelet,")
-HU_LATE_DEFINE(hu_gnutls, HU_GNUTLS_FUNCTIONS, HU_FILE_GNUTLS, "GnuTLS")
-HU_LATE_DEFINE(hu_yaml, HU_YAML_FUNCTIONS, HU_FILE_YAML, "libyaml, which reads --web-config,")
-HU_LATE_DEFINE(hu_ncurses, HU_NCURSES_FUNCTIONS, HU_FILE_NCURSES, "ncurses, which draws screens,")
-HU_LATE_DEFINE(hu_crypt, HU_CRYPT_FUNCTIONS, HU_FILE_CRYPT, "libcrypt, which checks passwords,")
+#ifdef HU_LATE_LINKED
+/*
+ * GnuTLS begins in a constructor, which took half of the instructions of `holdup --help`, unless the program has this
+ * function, as its GNUTLS_SKIP_GLOBAL_INIT would write it.  libmicrohttpd is built without its own (scripts/dist).
+ */
+int hu_late_skips_constructor(void) __asm__("_gnutls_global_init_skip");
+int hu_late_begin_gnutls(void) __asm__("gnutls_global_init");
+
+int hu_late_skips_constructor(void)
+{
+    return 1;
+}
+#define BEGIN_GNUTLS hu_late_begin_gnutls
+#else
+#define BEGIN_GNUTLS NULL
+#endif
+
+HU_LATE_DEFINE(hu_isal, HU_ISAL_FUNCTIONS, HU_FILE_ISAL, "ISA-L, which reads and writes gzip,", NULL)
+HU_LATE_DEFINE(hu_zstd, HU_ZSTD_FUNCTIONS, HU_FILE_ZSTD, "libzstd, which reads .zst,", NULL)
+HU_LATE_DEFINE(hu_sqlite, HU_SQLITE_FUNCTIONS, HU_FILE_SQLITE, "SQLite", NULL)
+HU_LATE_DEFINE(hu_microhttpd, HU_MICROHTTPD_FUNCTIONS, HU_FILE_MICROHTTPD, "libmicrohttpd, which serves pages,", NULL)
+HU_LATE_DEFINE(hu_nghttp2, HU_NGHTTP2_FUNCTIONS, HU_FILE_NGHTTP2, "libnghttp2, which asks the kubelet,", NULL)
+HU_LATE_DEFINE(hu_gnutls, HU_GNUTLS_FUNCTIONS, HU_FILE_GNUTLS, "GnuTLS", BEGIN_GNUTLS)
+HU_LATE_DEFINE(hu_yaml, HU_YAML_FUNCTIONS, HU_FILE_YAML, "libyaml, which reads --web-config,", NULL)
+HU_LATE_DEFINE(hu_ncurses, HU_NCURSES_FUNCTIONS, HU_FILE_NCURSES, "ncurses, which draws screens,", NULL)
+HU_LATE_DEFINE(hu_crypt, HU_CRYPT_FUNCTIONS, HU_FILE_CRYPT, "libcrypt, which checks passwords,", NULL)
 
 #ifdef HU_LATE_LINKED
 HU_LATE_SYMBOL(ZSTD_versionString)
