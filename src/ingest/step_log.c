@@ -3,7 +3,7 @@
  *
  * Traps: all ranks may write into one log, so a step may be told several times, some lines apart; the slowest is the step's
  * time.  After a restart from a checkpoint the numbers fall back, and those steps are computed again.  Megatron prints the
- * mean of the steps since the line before.  DeepSpeed's breakdown has micro steps beside their sums: the sums count.
+ * mean of the steps since the line before.
  */
 #include "ingest/step_log.h"
 
@@ -23,6 +23,7 @@
 #include "ingest/log_unit.h"
 #include "ingest/log_blocks.h"
 #include "ingest/log_interval.h"
+#include "ingest/log_parts.h"
 #include "ingest/log_ranks.h"
 #include "ingest/log_text.h"
 #include "ingest/log_time.h"
@@ -31,6 +32,7 @@
 #include "ingest/nccl_tests.h"
 #include "ingest/nccl_tests_json.h"
 #include "ingest/oom_lines.h"
+#include "ingest/pattern_lines.h"
 #include "ingest/rank_times.h"
 #include "ingest/rate_lines.h"
 #include "ingest/stall_lines.h"
@@ -38,33 +40,25 @@
 #include "ingest/strangers.h"
 #include "ingest/watchdog_lines.h"
 
-enum {
-    MOST_LINE = 1 << 16,
-    MOST_PARTS = 64,
-    TWIN_LINES = 40,
-    LOOKED_BACK = 8,
-    LEAST_STEPS = 2,
-    LEAST_LINE = 8,
-    LEAST_CUMULATIVE = 12
-};
+enum { MOST_LINE = 1 << 16, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, LEAST_LINE = 8, LEAST_CUMULATIVE = 12 };
 
 static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
 static const double MOST_APART = 1.5;    /* times, that two measures of one time may differ */
 
 typedef struct {
-    hu_step_log   *out;
-    hu_arena      *arena;
-    const regex_t *pattern;
-    uint64_t       line;   /* of this file, from 1 on */
-    int64_t        now_ns; /* Unix time that was printed last; 0 none */
-    size_t         first;  /* steps before this file */
-    size_t         first_of_run;
-    size_t         first_stall; /* of this file */
-    hu_log_step    leader;      /* the last of the rank that a prefix names first; covers is 0 without */
-    hu_line_kind   kind;        /* of the steps so far */
-    HU_VEC(int64_t) data;       /* times of loading that say no unit, as steps */
-    int64_t         sum;        /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str          writer;     /* "" */
+    hu_step_log    *out;
+    hu_arena       *arena;
+    const regex_t  *pattern;
+    uint64_t        line;   /* of this file, from 1 on */
+    int64_t         now_ns; /* Unix time that was printed last; 0 none */
+    size_t          first;  /* steps before this file */
+    size_t          first_of_run;
+    size_t          first_stall; /* of this file */
+    hu_log_step     leader;      /* the last of the rank that a prefix names first; covers is 0 without */
+    hu_line_kind    kind;        /* of the steps so far */
+    hu_bare_times   bare_data;
+    int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
+    hu_str          writer; /* "" */
     hu_tests_reader tests;
     hu_ops_reader   ops;
     hu_flops_reader flops;
@@ -210,7 +204,7 @@ static bool take_step(reader *r, hu_str line)
     if (r->kind && kind < r->kind) {
         r->out->steps.n = r->first_of_run = r->first;
         r->leader = (hu_log_step){0};
-        r->out->ranks.n = r->data.n = 0;
+        r->out->ranks.n = r->bare_data.n = 0;
     }
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
@@ -226,158 +220,30 @@ static bool take_step(reader *r, hu_str line)
     return add_step(r, step, kind);
 }
 
-/* parts */
+/* lines */
 
-static bool is_sum_of_deepspeed(hu_str name)
+static bool take_pattern(reader *r, hu_str line)
 {
-    return hu_str_equal(name, HU_STR("fwd")) || hu_str_equal(name, HU_STR("bwd")) || hu_str_equal(name, HU_STR("step"));
-}
+    hu_log_step step;
 
-/* The part of that name, a new one where there was none; NULL: one part too many, or *has_memory is false. */
-static hu_log_part *part_of(reader *r, hu_str name, bool *has_memory)
-{
-    hu_log_part *part = NULL;
-
-    *has_memory = true;
-    for (size_t i = 0; i < r->out->parts.n && !part; i++)
-        if (hu_str_equal(r->out->parts.at[i].name, name))
-            part = &r->out->parts.at[i];
-    if (!part) {
-        if (r->out->parts.n == MOST_PARTS)
-            return NULL;
-        name = hu_arena_copy(r->arena, name);
-        *has_memory = name.p && hu_vec_push(r->arena, &r->out->parts, ((hu_log_part){.name = name}));
-        part = *has_memory ? &r->out->parts.at[r->out->parts.n - 1] : NULL;
-    }
-    return part;
-}
-
-static bool add_part(reader *r, hu_str name, int64_t ns)
-{
-    bool         has_memory;
-    hu_log_part *part = hu_str_ends(name, HU_STR("_microstep")) ? NULL : part_of(r, name, &has_memory);
-
-    if (!part)
-        return hu_str_ends(name, HU_STR("_microstep")) || has_memory;
-    return hu_vec_push(r->arena, &part->ns, ns);
-}
-
-/* A timer over all ranks: the slowest counts, as they wait for it. */
-static bool add_ranked(reader *r, const hu_rank_time *timer)
-{
-    bool         has_memory;
-    hu_log_part *part = part_of(r, timer->name, &has_memory);
-
-    if (!part)
-        return has_memory;
-    if (timer->least >= 0 && !hu_vec_push(r->arena, &part->spread_ns, timer->most - timer->least))
-        return false;
-    if (timer->least >= 0 && timer->slowest >= 0 && !hu_vec_push(r->arena, &part->slowest, timer->slowest))
-        return false;
-    return hu_vec_push(r->arena, &part->ns, timer->most);
+    if (!hu_pattern_line(r->pattern, line, &step))
+        return true;
+    r->kind = HU_LINE_STEP;
+    return add_step(r, step, HU_LINE_STEP);
 }
 
 static bool take_parts(reader *r, hu_str line, size_t at)
 {
-    hu_str  name;
-    int64_t ns, sum = 0;
+    int64_t sum;
 
-    while (hu_step_part(line, &at, &name, &ns)) {
-        sum += is_sum_of_deepspeed(name) ? ns : 0;
-        if (!add_part(r, name, ns))
-            return false;
-    }
+    if (!hu_log_parts_line(line, at, &sum, r->arena, r->out))
+        return false;
     if (sum) {
         r->sum = sum;
         if (!r->writer.n)
             r->writer = HU_STR("DeepSpeed");
     }
     return true;
-}
-
-/* Without a unit, "data: 0.02" of a step's line has that of the step. */
-static bool take_data(reader *r, hu_str line)
-{
-    static const char *const keys[] = {"data_time", "data time", "data (t)", "data"};
-    const hu_log_step       *step = &r->out->steps.at[r->out->steps.n - 1];
-    double                   seconds;
-    bool                     is_bare;
-
-    for (size_t i = 0; i < HU_COUNT(keys); i++)
-        if (hu_line_seconds(line, keys[i], &seconds, &is_bare)) {
-            if (seconds >= 1e6)
-                return true;
-            if (is_bare && step->is_bare)
-                return hu_vec_push(r->arena, &r->data, llround(seconds * HU_LOG_BARE));
-            if (is_bare && step->unit_s > 0)
-                seconds *= step->unit_s;
-            return add_part(r, HU_STR("data"), llround(seconds * 1e9));
-        }
-    return true;
-}
-
-/* verl's timers stand on the line of their step. */
-static bool take_timings(reader *r, hu_str line)
-{
-    size_t at = 0;
-    hu_str name;
-    double seconds;
-
-    while (hu_line_timing(line, &at, &name, &seconds))
-        if (!add_part(r, name, llround(seconds * 1e9)))
-            return false;
-    return true;
-}
-
-/* lines */
-
-/* Group `k` of a match as a text of the line. */
-static hu_str group(hu_str line, const regmatch_t *found, size_t k)
-{
-    return found[k].rm_so < 0 ? (hu_str){0} : (hu_str){line.p + found[k].rm_so, (size_t)(found[k].rm_eo - found[k].rm_so)};
-}
-
-/* Progress bars (tqdm) print seconds of an iteration, or, where these are short, iterations of a second.  NaN: neither. */
-static double bar_seconds(hu_str unit, double number)
-{
-    return hu_str_starts(unit, HU_STR("s/it")) ? number : hu_str_starts(unit, HU_STR("it/s")) ? 1 / number : (double)NAN;
-}
-
-/* By the group of the unit, else by what stands behind the number. */
-static double pattern_seconds(hu_str line, hu_str unit, double number, size_t end, bool *is_bare)
-{
-    double seconds = hu_line_unit(unit) * number;
-
-    *is_bare = false;
-    if (isnan(seconds))
-        seconds = bar_seconds(unit.n ? unit : (hu_str){line.p + end, line.n - end}, number);
-    if (isnan(seconds) && unit.n == 0)
-        seconds = hu_line_time(line, number, end, is_bare);
-    if (isfinite(seconds))
-        return seconds;
-    *is_bare = true;
-    return number;
-}
-
-static bool take_pattern(reader *r, hu_str line)
-{
-    regmatch_t  found[4] = {{0, (regoff_t)line.n}};
-    hu_log_step step = {
-        .covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN, .per_s = NAN};
-    double number, seconds;
-    bool   is_bare;
-
-    if (regexec(r->pattern, line.p, HU_COUNT(found), found, 0) != 0)
-        return true;
-    if (!hu_parse_i64(group(line, found, 1), &step.iteration) || !hu_parse_f64(group(line, found, 2), &number))
-        return true;
-    seconds = pattern_seconds(line, group(line, found, 3), number, (size_t)found[2].rm_eo, &is_bare);
-    if (!(seconds > 0) || seconds > (is_bare ? 1e9 : 1e6))
-        return true;
-    step.is_bare = is_bare;
-    step.ns = llround(seconds * (is_bare ? HU_LOG_BARE : 1e9));
-    r->kind = HU_LINE_STEP;
-    return add_step(r, step, HU_LINE_STEP);
 }
 
 /* Tables of several lines; *is_taken: the line is of one. */
@@ -387,7 +253,7 @@ static bool take_tables(reader *r, hu_str line, bool *is_taken)
     bool         has;
 
     hu_ranks_line(&r->ranks, line, &timer, &has, is_taken);
-    if (has && !add_ranked(r, &timer))
+    if (has && !hu_log_parts_timer(&timer, r->arena, r->out))
         return false;
     if (*is_taken)
         return true;
@@ -461,14 +327,15 @@ static bool take_line(reader *r, hu_str line, char *room)
         return false;
     if (r->out->steps.n > before) {
         end_stalls(r);
-        if (!take_timings(r, line))
+        if (!hu_log_parts_timings(line, r->arena, r->out))
             return false;
     } else if (!hu_rate_line(&r->rates, line, r->line, r->arena, &r->out->rates) ||
                !hu_bar_line(&r->bars, line, r->line, r->now_ns, r->arena)) {
         return false;
     }
     look_for_epoch(r, line, before);
-    return (r->out->steps.n == before || r->kind != HU_LINE_STEP || take_data(r, line)) &&
+    return (r->out->steps.n == before || r->kind != HU_LINE_STEP ||
+            hu_log_parts_data(line, &r->bare_data, r->arena, r->out)) &&
            hu_nccl_line(line, r->line, r->arena, &r->out->nccl) && hu_call_line(line, r->line, r->arena, &r->out->calls);
 }
 
@@ -615,10 +482,7 @@ static int find_unit(reader *r, const hu_log_how *how, hu_error *err)
 {
     if (!hu_log_unit_find(r->out, r->first, how ? how->unit_s : 0, r->arena))
         return hu_fail_memory(err);
-    for (size_t i = 0; i < r->data.n && r->out->unit_s > 0; i++)
-        if (!add_part(r, HU_STR("data"), llround((double)r->data.at[i] * r->out->unit_s * (1e9 / HU_LOG_BARE))))
-            return hu_fail_memory(err);
-    return 0;
+    return hu_log_parts_end(&r->bare_data, r->arena, r->out) ? 0 : hu_fail_memory(err);
 }
 
 int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_step_log *out, hu_error *err)
