@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * step_log.c - line by line: steps, their parts, NCCL.
- *
- * Traps: all ranks may write into one log, so a step may be told several times, some lines apart; the slowest is the step's
- * time.  After a restart from a checkpoint the numbers fall back, and those steps are computed again.  Megatron prints the
- * mean of the steps since the line before.
- */
+ * step_log.c - each line goes to the readers of what it may tell; behind the last, others judge what lines leave open. */
 #include "ingest/step_log.h"
 
 #include <ctype.h>
@@ -25,6 +20,7 @@
 #include "ingest/log_interval.h"
 #include "ingest/log_parts.h"
 #include "ingest/log_ranks.h"
+#include "ingest/log_steps.h"
 #include "ingest/log_text.h"
 #include "ingest/log_time.h"
 #include "ingest/nccl_inspector.h"
@@ -40,7 +36,7 @@
 #include "ingest/strangers.h"
 #include "ingest/watchdog_lines.h"
 
-enum { MOST_LINE = 1 << 16, TWIN_LINES = 40, LOOKED_BACK = 8, LEAST_STEPS = 2, LEAST_LINE = 8, LEAST_CUMULATIVE = 12 };
+enum { MOST_LINE = 1 << 16, LEAST_STEPS = 2, LEAST_LINE = 8, LEAST_CUMULATIVE = 12 };
 
 static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
 static const double MOST_APART = 1.5;    /* times, that two measures of one time may differ */
@@ -49,16 +45,14 @@ typedef struct {
     hu_step_log    *out;
     hu_arena       *arena;
     const regex_t  *pattern;
-    uint64_t        line;   /* of this file, from 1 on */
-    int64_t         now_ns; /* Unix time that was printed last; 0 none */
-    size_t          first;  /* steps before this file */
-    size_t          first_of_run;
+    uint64_t        line;        /* of this file, from 1 on */
+    int64_t         now_ns;      /* Unix time that was printed last; 0 none */
     size_t          first_stall; /* of this file */
-    hu_log_step     leader;      /* the last of the rank that a prefix names first; covers is 0 without */
     hu_line_kind    kind;        /* of the steps so far */
     hu_bare_times   bare_data;
     int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
     hu_str          writer; /* "" */
+    hu_steps_reader steps;
     hu_tests_reader tests;
     hu_ops_reader   ops;
     hu_flops_reader flops;
@@ -72,110 +66,11 @@ typedef struct {
     bool            is_brief;     /* and looks at the beginning alone */
 } reader;
 
-/* steps */
-
-/* The same step of another rank, which its prefix names: any number of lines apart.  Steps of a run rise. */
-static hu_log_step *find_ranked(const reader *r, const hu_log_step *step)
-{
-    size_t from = r->first_of_run, to = r->out->steps.n;
-
-    while (from < to) {
-        const size_t       mid = from + (to - from) / 2;
-        const hu_log_step *s = &r->out->steps.at[mid];
-
-        if (s->epoch < step->epoch || (s->epoch == step->epoch && s->iteration < step->iteration))
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    if (from == r->out->steps.n || r->out->steps.at[from].iteration != step->iteration ||
-        r->out->steps.at[from].epoch != step->epoch)
-        return NULL;
-    return &r->out->steps.at[from];
-}
-
-static bool is_before(const hu_log_step *a, const hu_log_step *b)
-{
-    return a->epoch < b->epoch || (a->epoch == b->epoch && a->iteration < b->iteration);
-}
-
-/* Ranks write in any order; whether numbers fall back is told by those of the rank that wrote first. */
-static bool falls_back(reader *r, const hu_log_step *step)
-{
-    bool is_back;
-
-    if (step->rank < 0)
-        return false;
-    if (!r->leader.covers)
-        r->leader = *step;
-    else if (step->rank == r->leader.rank) {
-        is_back = !is_before(&r->leader, step);
-        r->leader = *step;
-        return is_back;
-    }
-    return false;
-}
-
-/* The same step of another rank. */
-static hu_log_step *find_twin(const reader *r, const hu_log_step *step, bool is_back)
-{
-    hu_log_step *ranked = step->rank < 0 || is_back ? NULL : find_ranked(r, step);
-
-    if (ranked)
-        return ranked;
-    for (size_t i = r->out->steps.n; i > r->first && i + LOOKED_BACK > r->out->steps.n; i--) {
-        hu_log_step *s = &r->out->steps.at[i - 1];
-
-        if (s->iteration == step->iteration && s->epoch == step->epoch)
-            return r->line - s->line <= TWIN_LINES ? s : NULL;
-    }
-    return NULL;
-}
-
-/*
- * Numbers that fall back are a restart, unless lines name epochs, or they begin as the log did: with an epoch that no line
- * names, or with another rank's lines.
- */
-static uint32_t run_of(reader *r, const hu_log_step *step, const hu_log_step *before)
-{
-    const hu_log_step *last = r->out->steps.n ? &r->out->steps.at[r->out->steps.n - 1] : NULL;
-    const bool         is_of_epochs = step->epoch >= 0 || (last && last->epoch >= 0);
-
-    if (!last || (before && step->iteration > before->iteration))
-        return last ? last->run : 0;
-    if (!is_of_epochs && step->iteration > r->out->steps.at[0].iteration)
-        return last->run + 1;
-    r->out->has_falls = true;
-    return last->run;
-}
-
 static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
 {
-    const size_t n = r->out->steps.n;
-    const bool   is_back = falls_back(r, &step);
-    hu_log_step *before = n > r->first ? &r->out->steps.at[n - 1] : NULL, *twin = find_twin(r, &step, is_back);
-
-    if (!hu_log_ranks_add(r->out, step.rank, step.ns, r->arena))
-        return false;
-    if (twin) {
-        r->out->n_twins++;
-        if (step.ns > twin->ns && step.is_bare == twin->is_bare)
-            twin->ns = step.ns;
-        return true;
-    }
-    if (before && step.rank >= 0 && step.rank != r->leader.rank && !is_before(before, &step))
-        return true; /* a step that the first one does not tell */
     step.line = r->line;
-    step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
-    step.run = run_of(r, &step, before);
-    if (!before || step.run != before->run || (step.epoch == before->epoch && step.iteration <= before->iteration))
-        r->first_of_run = n;
-    if (kind == HU_LINE_MEGATRON && before && before->run == step.run && step.iteration > before->iteration) {
-        step.covers = step.iteration - before->iteration;
-        if ((n - r->first == 1 || before[-1].run != before->run) && step.covers <= before->iteration)
-            before->covers = step.covers; /* the first of a run */
-    }
-    return hu_vec_push(r->arena, &r->out->steps, step);
+    step.at_ns = r->now_ns;
+    return hu_log_steps_add(&r->steps, step, kind, r->arena, r->out);
 }
 
 /* {"rank": 3, "step": 5, …} without its quotes.  -1: it does not say. */
@@ -202,9 +97,8 @@ static bool take_step(reader *r, hu_str line)
     if (kind == HU_LINE_NONE || (r->kind && kind > r->kind) || (kind == HU_LINE_DEEPSPEED && !r->sum))
         return true;
     if (r->kind && kind < r->kind) {
-        r->out->steps.n = r->first_of_run = r->first;
-        r->leader = (hu_log_step){0};
-        r->out->ranks.n = r->bare_data.n = 0;
+        hu_log_steps_drop(&r->steps, r->out);
+        r->bare_data.n = 0;
     }
     if (kind == HU_LINE_DEEPSPEED) { /* a rate; the times are those that were told before */
         step.ns = r->sum;
@@ -277,7 +171,7 @@ static void take_time(reader *r, hu_str line)
 /* "Epoch 2/3" between steps whose lines do not say so. */
 static void look_for_epoch(reader *r, hu_str line, size_t n_before)
 {
-    if (n_before > r->first && r->out->steps.n == n_before && !r->names_epochs && hu_str_has(line, HU_STR("poch")))
+    if (n_before > r->steps.first && r->out->steps.n == n_before && !r->names_epochs && hu_str_has(line, HU_STR("poch")))
         r->names_epochs = hu_line_epoch(line) >= 0;
 }
 
@@ -381,34 +275,6 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
     return 0;
 }
 
-/* A file of another rank covers the same steps as the files before: of each step the slowest rank counts. */
-static bool take_rank_file(const reader *r)
-{
-    hu_log_step       *steps = r->out->steps.at;
-    const size_t       first = r->first, n = r->out->steps.n;
-    const hu_log_step *last;
-
-    if (!first || first >= n)
-        return false;
-    last = &steps[first - 1];
-    if (last->run || steps[n - 1].run != last->run || steps[first].iteration != steps[0].iteration ||
-        steps[first].epoch != steps[0].epoch || steps[n - 1].epoch != last->epoch ||
-        llabs(steps[n - 1].iteration - last->iteration) > 2 * last->covers + (last->iteration - steps[0].iteration) / 20)
-        return false;
-    for (size_t i = 0, k = first; k < n; k++) {
-        while (i < first && is_before(&steps[i], &steps[k]))
-            i++;
-        if (i == first || is_before(&steps[k], &steps[i]))
-            continue;
-        r->out->n_twins++;
-        if (steps[k].ns > steps[i].ns)
-            steps[i].ns = steps[k].ns;
-    }
-    r->out->steps.n = first;
-    r->out->has_rank_files = true;
-    return true;
-}
-
 /* The times of day say that as much passed as all these steps took. */
 static bool do_fill_the_clock(const hu_log_step *steps, size_t n)
 {
@@ -427,22 +293,22 @@ static bool is_since_start(const reader *r)
 {
     const hu_log_step *steps = r->out->steps.at;
 
-    if (r->kind != HU_LINE_STEP || r->out->steps.n - r->first < LEAST_CUMULATIVE)
+    if (r->kind != HU_LINE_STEP || r->out->steps.n - r->steps.first < LEAST_CUMULATIVE)
         return false;
-    for (size_t i = r->first + 1; i < r->out->steps.n; i++)
+    for (size_t i = r->steps.first + 1; i < r->out->steps.n; i++)
         if (steps[i].ns <= steps[i - 1].ns)
             return false;
-    return !do_fill_the_clock(steps + r->first, r->out->steps.n - r->first);
+    return !do_fill_the_clock(steps + r->steps.first, r->out->steps.n - r->steps.first);
 }
 
 /* One line that looks like a step is none. */
 static bool is_worth(const reader *r)
 {
     if (!r->is_probe && is_since_start(r)) {
-        r->out->n_rising += r->out->steps.n - r->first;
+        r->out->n_rising += r->out->steps.n - r->steps.first;
         return false;
     }
-    return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
+    return r->out->steps.n - r->steps.first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
 /* Where no line tells the time of a step. */
@@ -480,7 +346,7 @@ static int read_json(hu_input *in, hu_arena *arena, hu_step_log *out, hu_error *
 /* Times without a unit get one, if it can be known. */
 static int find_unit(reader *r, const hu_log_how *how, hu_error *err)
 {
-    if (!hu_log_unit_find(r->out, r->first, how ? how->unit_s : 0, r->arena))
+    if (!hu_log_unit_find(r->out, r->steps.first, how ? how->unit_s : 0, r->arena))
         return hu_fail_memory(err);
     return hu_log_parts_end(&r->bare_data, r->arena, r->out) ? 0 : hu_fail_memory(err);
 }
@@ -492,8 +358,7 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
     reader r = {.out = out,
                 .arena = arena,
                 .pattern = pattern,
-                .first = out->steps.n,
-                .first_of_run = out->steps.n,
+                .steps = hu_log_steps_begin(out),
                 .first_stall = out->stalls.n,
                 .rates = {.step = -1},
                 .writer = HU_STR("")};
@@ -513,20 +378,21 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
     if (rc == 0 && r.writer.n)
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
-        out->steps.n = r.first;
-    if (rc == 0 && !pattern && out->steps.n == r.first && !take_bars(&r))
+        out->steps.n = r.steps.first;
+    if (rc == 0 && !pattern && out->steps.n == r.steps.first && !take_bars(&r))
         rc = hu_fail_memory(err);
     if (rc == 0)
         rc = find_unit(&r, how, err);
-    if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(out, r.first, arena))
+    if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN &&
+        !hu_log_interval_find(out, r.steps.first, arena))
         rc = hu_fail_memory(err);
-    if (rc == 0 && !hu_log_clock_find(out, r.first, arena))
+    if (rc == 0 && !hu_log_clock_find(out, r.steps.first, arena))
         rc = hu_fail_memory(err);
-    if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.first))
+    if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.steps.first))
         out->has_falls = had_falls;
-    if (rc == 0 && !hu_log_ranks_file(out, r.first, hu_str_of(hu_input_name(in)), arena))
+    if (rc == 0 && !hu_log_ranks_file(out, r.steps.first, hu_str_of(hu_input_name(in)), arena))
         rc = hu_fail_memory(err);
-    if (rc == 0 && take_rank_file(&r))
+    if (rc == 0 && hu_log_steps_join(&r.steps, out))
         out->has_falls = had_falls;
     return rc;
 }
