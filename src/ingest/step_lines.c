@@ -598,6 +598,20 @@ static void count_batches(hu_str line, double seconds, hu_log_step *step)
     }
 }
 
+/* {"rank": 3, "step": 5, …} without its quotes.  -1: it does not say. */
+static int64_t rank_of_object(hu_str line)
+{
+    const char *at = line.n && line.p[0] == '{' ? memmem(line.p, line.n, "rank: ", 6) : NULL;
+    size_t      from, to;
+    int64_t     rank;
+
+    if (!at || (at[-1] != '{' && at[-1] != ' '))
+        return -1;
+    for (from = to = (size_t)(at - line.p) + 6; to < line.n && isdigit((unsigned char)line.p[to]); to++)
+        continue;
+    return hu_parse_i64((hu_str){line.p + from, to - from}, &rank) ? rank : -1;
+}
+
 hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
 {
     static const char *const batches[] = {"global batch size", "global_batch_size", NULL};
@@ -633,6 +647,8 @@ hu_line_kind hu_step_line(hu_str line, hu_log_step *step)
         return HU_LINE_NONE;
     step->epoch = find_epoch(line);
     step->rank = hu_line_rank(line);
+    if (step->rank < 0)
+        step->rank = rank_of_object(line);
     step->is_bare = is_bare && isfinite(seconds);
     step->ns = isnan(seconds) ? 0 : llround(seconds * (step->is_bare ? HU_LOG_BARE : 1e9));
     step->batch = number_or_nan(line, batches);

@@ -2,44 +2,33 @@
  * step_log.c - each line goes to the readers of what it may tell; behind the last, others judge what lines leave open. */
 #include "ingest/step_log.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/number.h"
-#include "base/utf8.h"
 #include "ingest/autotuning.h"
 #include "ingest/bar_lines.h"
 #include "ingest/call_lines.h"
 #include "ingest/deepspeed_ops.h"
 #include "ingest/end_lines.h"
 #include "ingest/flops_profile.h"
-#include "ingest/format.h"
-#include "ingest/log_unit.h"
 #include "ingest/log_blocks.h"
 #include "ingest/log_interval.h"
+#include "ingest/log_json.h"
 #include "ingest/log_parts.h"
 #include "ingest/log_ranks.h"
+#include "ingest/log_rising.h"
 #include "ingest/log_steps.h"
 #include "ingest/log_text.h"
 #include "ingest/log_time.h"
-#include "ingest/nccl_inspector.h"
+#include "ingest/log_unit.h"
 #include "ingest/nccl_lines.h"
 #include "ingest/nccl_tests.h"
-#include "ingest/nccl_tests_json.h"
 #include "ingest/oom_lines.h"
 #include "ingest/pattern_lines.h"
 #include "ingest/rank_times.h"
 #include "ingest/rate_lines.h"
 #include "ingest/stall_lines.h"
 #include "ingest/step_lines.h"
-#include "ingest/strangers.h"
 #include "ingest/watchdog_lines.h"
 
-enum { MOST_LINE = 1 << 16, LEAST_STEPS = 2, LEAST_LINE = 8, LEAST_CUMULATIVE = 12 };
-
-static const double LEAST_PASSED = 20e9; /* ns, of clocks that tell seconds */
-static const double MOST_APART = 1.5;    /* times, that two measures of one time may differ */
+enum { MOST_LINE = 1 << 16, LEAST_STEPS = 2, LEAST_LINE = 8 };
 
 typedef struct {
     hu_step_log    *out;
@@ -60,6 +49,7 @@ typedef struct {
     hu_end_reader   ends;
     hu_rates_reader rates;
     hu_bars_reader  bars;
+    bool            had_falls;    /* has_falls before this file */
     bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
@@ -71,20 +61,6 @@ static bool add_step(reader *r, hu_log_step step, hu_line_kind kind)
     step.line = r->line;
     step.at_ns = r->now_ns;
     return hu_log_steps_add(&r->steps, step, kind, r->arena, r->out);
-}
-
-/* {"rank": 3, "step": 5, …} without its quotes.  -1: it does not say. */
-static int64_t rank_of_object(hu_str line)
-{
-    const char *at = line.n && line.p[0] == '{' ? memmem(line.p, line.n, "rank: ", 6) : NULL;
-    size_t      from, to;
-    int64_t     rank;
-
-    if (!at || (at[-1] != '{' && at[-1] != ' '))
-        return -1;
-    for (from = to = (size_t)(at - line.p) + 6; to < line.n && isdigit((unsigned char)line.p[to]); to++)
-        continue;
-    return hu_parse_i64((hu_str){line.p + from, to - from}, &rank) ? rank : -1;
 }
 
 /* Lines of one program have one form: what is worth more replaces what was taken for steps before. */
@@ -107,8 +83,6 @@ static bool take_step(reader *r, hu_str line)
     } else {
         r->out->is_from_parts = false;
     }
-    if (step.rank < 0)
-        step.rank = rank_of_object(line);
     r->kind = kind;
     r->writer = hu_str_of(writers[kind]);
     return add_step(r, step, kind);
@@ -275,36 +249,10 @@ static int read_lines(reader *r, hu_input *in, char *room, hu_error *err)
     return 0;
 }
 
-/* The times of day say that as much passed as all these steps took. */
-static bool do_fill_the_clock(const hu_log_step *steps, size_t n)
-{
-    const double passed = (double)(steps[n - 1].at_ns - steps[0].at_ns);
-    double       sum = 0;
-
-    if (!steps[0].at_ns || !steps[n - 1].at_ns || passed < LEAST_PASSED)
-        return false;
-    for (size_t i = 1; i < n; i++)
-        sum += (double)steps[i].ns * (double)(steps[i].iteration - steps[i - 1].iteration);
-    return !steps[0].is_bare && sum < MOST_APART * passed && passed < MOST_APART * sum;
-}
-
-/* A time that is longer on every line is that since the start of the run, not of a step; or else steps grow. */
-static bool is_since_start(const reader *r)
-{
-    const hu_log_step *steps = r->out->steps.at;
-
-    if (r->kind != HU_LINE_STEP || r->out->steps.n - r->steps.first < LEAST_CUMULATIVE)
-        return false;
-    for (size_t i = r->steps.first + 1; i < r->out->steps.n; i++)
-        if (steps[i].ns <= steps[i - 1].ns)
-            return false;
-    return !do_fill_the_clock(steps + r->steps.first, r->out->steps.n - r->steps.first);
-}
-
 /* One line that looks like a step is none. */
 static bool is_worth(const reader *r)
 {
-    if (!r->is_probe && is_since_start(r)) {
+    if (!r->is_probe && r->kind == HU_LINE_STEP && hu_log_is_rising(r->out, r->steps.first)) {
         r->out->n_rising += r->out->steps.n - r->steps.first;
         return false;
     }
@@ -326,74 +274,58 @@ static bool take_bars(reader *r)
     return true;
 }
 
-/* What tools of the same kind write as JSON, and no lines. */
-static bool is_json_of_log(hu_str head)
+/* What is known behind the last line alone.  False: no memory. */
+static bool end_file(reader *r, const hu_log_how *how, hu_str name)
 {
-    return hu_autotuning_probe(head) || hu_inspector_probe(head) || hu_tests_json_probe(head);
-}
+    hu_step_log *log = r->out;
+    const size_t first = r->steps.first;
+    bool         is_taken;
 
-static int read_json(hu_input *in, hu_arena *arena, hu_step_log *out, hu_error *err)
-{
-    const hu_str head = hu_input_head(in);
-
-    if (hu_inspector_probe(head))
-        return hu_inspector_read(in, arena, &out->inspector, &out->n_lines, err);
-    if (hu_tests_json_probe(head))
-        return hu_tests_json_read(in, arena, &out->benches, err);
-    return hu_autotuning_read(in, arena, &out->tuning, err);
-}
-
-/* Times without a unit get one, if it can be known. */
-static int find_unit(reader *r, const hu_log_how *how, hu_error *err)
-{
-    if (!hu_log_unit_find(r->out, r->steps.first, how ? how->unit_s : 0, r->arena))
-        return hu_fail_memory(err);
-    return hu_log_parts_end(&r->bare_data, r->arena, r->out) ? 0 : hu_fail_memory(err);
+    hu_tests_end(&r->tests);
+    if (!take_tables(r, HU_STR(""), &is_taken))
+        return false;
+    if (r->writer.n)
+        log->writer = r->writer;
+    if (!r->pattern && !is_worth(r))
+        log->steps.n = first;
+    if (!r->pattern && log->steps.n == first && !take_bars(r))
+        return false;
+    if (!hu_log_unit_find(log, first, how ? how->unit_s : 0, r->arena) || !hu_log_parts_end(&r->bare_data, r->arena, log))
+        return false;
+    if (r->kind == HU_LINE_STEP && log->unit != HU_LOG_UNIT_UNKNOWN && !hu_log_interval_find(log, first, r->arena))
+        return false;
+    if (!hu_log_clock_find(log, first, r->arena))
+        return false;
+    if (!r->names_epochs && hu_log_blocks_join(log, first))
+        log->has_falls = r->had_falls;
+    if (!hu_log_ranks_file(log, first, name, r->arena))
+        return false;
+    if (hu_log_steps_join(&r->steps, log))
+        log->has_falls = r->had_falls;
+    return true;
 }
 
 int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_step_log *out, hu_error *err)
 {
-    const regex_t *pattern = how ? how->pattern : NULL;
-
     reader r = {.out = out,
                 .arena = arena,
-                .pattern = pattern,
+                .pattern = how ? how->pattern : NULL,
                 .steps = hu_log_steps_begin(out),
                 .first_stall = out->stalls.n,
+                .had_falls = out->has_falls,
                 .rates = {.step = -1},
                 .writer = HU_STR("")};
-    char  *room = hu_arena_alloc(arena, MOST_LINE + 1);
-    bool   is_taken, had_falls = out->has_falls;
+    char  *room;
     int    rc;
 
-    if (!pattern && is_json_of_log(hu_input_head(in)))
-        return read_json(in, arena, out, err);
+    if (!r.pattern && hu_log_json_probe(hu_input_head(in)))
+        return hu_log_json_read(in, arena, out, err);
+    room = hu_arena_alloc(arena, MOST_LINE + 1);
     rc = room ? read_lines(&r, in, room, err) : hu_fail_memory(err);
-
     if (rc == 0)
         rc = hu_input_status(in, err);
-    hu_tests_end(&r.tests);
-    if (rc == 0 && !take_tables(&r, HU_STR(""), &is_taken))
+    if (rc == 0 && !end_file(&r, how, hu_str_of(hu_input_name(in))))
         rc = hu_fail_memory(err);
-    if (rc == 0 && r.writer.n)
-        out->writer = r.writer;
-    if (rc == 0 && !pattern && !is_worth(&r))
-        out->steps.n = r.steps.first;
-    if (rc == 0 && !pattern && out->steps.n == r.steps.first && !take_bars(&r))
-        rc = hu_fail_memory(err);
-    if (rc == 0)
-        rc = find_unit(&r, how, err);
-    if (rc == 0 && r.kind == HU_LINE_STEP && out->unit != HU_LOG_UNIT_UNKNOWN &&
-        !hu_log_interval_find(out, r.steps.first, arena))
-        rc = hu_fail_memory(err);
-    if (rc == 0 && !hu_log_clock_find(out, r.steps.first, arena))
-        rc = hu_fail_memory(err);
-    if (rc == 0 && !r.names_epochs && hu_log_blocks_join(out, r.steps.first))
-        out->has_falls = had_falls;
-    if (rc == 0 && !hu_log_ranks_file(out, r.steps.first, hu_str_of(hu_input_name(in)), arena))
-        rc = hu_fail_memory(err);
-    if (rc == 0 && hu_log_steps_join(&r.steps, out))
-        out->has_falls = had_falls;
     return rc;
 }
 
@@ -411,31 +343,6 @@ int hu_step_log_read_path(const char *path, const hu_log_how *how, const hu_limi
     return rc;
 }
 
-/* An object in each line, as programs write metrics. */
-static bool is_json_lines(hu_str head)
-{
-    const char *end = memchr(head.p, '\n', head.n);
-
-    return end && end > head.p + 1 && (end[-1] == '}' || (end[-1] == '\r' && end[-2] == '}')) &&
-           hu_str_starts((hu_str){end + 1, (size_t)(head.p + head.n - end) - 1}, HU_STR("{\""));
-}
-
-/* "[2023-11-29 08:50:46,232] [INFO] …" and "{'loss': 2.1}" begin like JSON. */
-static bool is_known(hu_str head)
-{
-    size_t i = 0;
-
-    while (i < head.n && isspace((unsigned char)head.p[i]))
-        i++;
-    if (i + 1 < head.n && ((head.p[i] == '[' && isalnum((unsigned char)head.p[i + 1])) || memcmp(head.p + i, "{'", 2) == 0))
-        return false;
-    if (i == 0 && is_json_lines(head))
-        return false;
-    if (i + 1 < head.n && head.p[i] == '{' && strchr("\"\n\r ", head.p[i + 1])) /* JSON: no need to ask each format */
-        return true;
-    return hu_format_find(head) != NULL;
-}
-
 static bool has_bars(reader *r)
 {
     const hu_bar_series *bars;
@@ -443,8 +350,7 @@ static bool has_bars(reader *r)
     return hu_bars_end(&r->bars, r->arena, &bars) && bars;
 }
 
-/* Reads until there is what a log is read for. */
-static bool probe(hu_input *in, bool is_brief)
+bool hu_step_log_tells(hu_input *in, bool is_brief)
 {
     hu_arena   *arena = hu_arena_new();
     char       *room = arena ? hu_arena_alloc(arena, MOST_LINE + 1) : NULL;
@@ -461,22 +367,4 @@ static bool probe(hu_input *in, bool is_brief)
 
     hu_arena_free(arena);
     return is;
-}
-
-static bool is_log(hu_input *in, bool any_text, bool is_brief)
-{
-    const hu_str head = hu_input_head(in);
-
-    return hu_looks_like_text(head) && ((!any_text && is_json_of_log(head)) ||
-                                        (!is_known(head) && !hu_stranger_words(head) && (any_text || probe(in, is_brief))));
-}
-
-bool hu_step_log_is(hu_input *in, bool any_text)
-{
-    return is_log(in, any_text, false);
-}
-
-bool hu_step_log_begins(hu_input *in)
-{
-    return is_log(in, false, true);
 }
