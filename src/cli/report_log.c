@@ -30,6 +30,7 @@ static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_aren
     hu_log_answer       answer;
     const hu_log_report r = {.log = log,
                              .answer = &answer,
+                             .scratch = arena,
                              .top = (size_t)shared->top,
                              .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
     hu_out             *out;
@@ -40,9 +41,9 @@ static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_aren
     if (!out)
         return shared->output ? err->code : hu_fail_memory(err);
     if (shared->json)
-        hu_log_json(&r, arena, out);
+        hu_log_json(&r, out);
     else
-        hu_log_text(&r, arena, out);
+        hu_log_text(&r, out);
     return hu_out_close(out, err);
 }
 
