@@ -51,10 +51,10 @@ static int read_run(const hu_cli_call *call, int k, hu_job *job, hu_diff_report 
 
 static int write_answer(const options *o, const hu_diff_report *r, hu_error *err)
 {
-    hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(o->shared.output, err);
 
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->shared.json)
         hu_diff_json(r, out);
     else

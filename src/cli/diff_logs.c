@@ -25,10 +25,10 @@ static const char *const kinds[HU_INPUT_KINDS] = {
 
 static int write_answer(const hu_shared *shared, const hu_log_difference *x, const hu_str *names, hu_error *err)
 {
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_log_difference_json(x, names, out);
     else

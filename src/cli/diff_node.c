@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "cli/outputs.h"
 #include "cli/report_node.h"
 #include "cli/terminal.h"
 #include "job/spread.h"
@@ -26,10 +27,10 @@ bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inp
 static int write_answer(const hu_shared *shared, const hu_node_difference *x, const hu_node_report run[2],
                         const hu_str *names, hu_error *err)
 {
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_node_difference_json(x, run, names, out);
     else

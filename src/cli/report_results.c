@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "ingest/results.h"
 #include "render/results.h"
@@ -23,15 +24,6 @@ bool hu_is_results(const char *path, const hu_limits *limits)
     return is;
 }
 
-static hu_out *open_output(const hu_shared *shared, hu_error *err)
-{
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
-
-    if (!out && !shared->output)
-        hu_fail_memory(err);
-    return out;
-}
-
 int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
 {
     hu_results *files = hu_arena_calloc(arena, inputs->n, sizeof *files);
@@ -45,7 +37,7 @@ int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const ch
                      other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
         rc = hu_results_read_path(inputs->at[i], &shared->limits, arena, &files[i], &err);
-    if (rc < 0 || !(out = open_output(shared, &err)))
+    if (rc < 0 || !(out = hu_output_open(shared->output, &err)))
         return hu_command_fail(&err);
     if (shared->json)
         hu_results_json(files, inputs->n, out);
@@ -81,7 +73,7 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
                 HU_FMT(files[1].tool));
         return hu_command_fail(&err);
     }
-    if (!(out = open_output(shared, &err)))
+    if (!(out = hu_output_open(shared->output, &err)))
         return hu_command_fail(&err);
     has_memory = shared->json ? hu_results_diff_json(&files[0], &files[1], arena, out)
                               : hu_results_diff_text(&files[0], &files[1], arena,
