@@ -2,7 +2,6 @@
  * report_results.c - results have no timeline, so there is no job to read: they are listed, or two files compared. */
 #include "cli/report_results.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -10,19 +9,6 @@
 #include "cli/terminal.h"
 #include "ingest/results.h"
 #include "render/results.h"
-
-bool hu_is_results(const char *path, const hu_limits *limits)
-{
-    const hu_input_options how = {.limits = *limits};
-    struct stat            about;
-    hu_error               unused;
-    hu_input  *in = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? hu_input_open(path, &how, &unused) : NULL;
-    const bool is = in && hu_results_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
-}
 
 int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
 {
@@ -46,7 +32,7 @@ int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const ch
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
 }
 
-int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
+int hu_diff_results(const hu_shared *shared, char **paths, const hu_diff_run run[2], hu_arena *arena)
 {
     hu_results files[2];
     hu_error   err = {0};
@@ -54,7 +40,7 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
     bool       has_memory;
 
     for (size_t k = 0; k < HU_COUNT(files); k++)
-        if (!hu_is_results(paths[k], &shared->limits))
+        if (run[k].kind != HU_INPUT_RESULTS)
             hu_fail(&err, HU_EUSAGE, paths[k], HU_NO_OFFSET,
                     "holds no results of benchmarks, which the other one does; pass two files of one kind");
     if (err.code)
