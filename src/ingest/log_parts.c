@@ -7,9 +7,12 @@
 
 #include <math.h>
 
+#include "ingest/line_numbers.h"
 #include "ingest/step_lines.h"
 
 enum { MOST_PARTS = 64 };
+
+static const double MOST_SECONDS = 1e6; /* of a part; more is no time of one */
 
 static bool is_sum_of_deepspeed(hu_str name)
 {
@@ -45,6 +48,37 @@ static bool add_part(hu_str name, int64_t ns, hu_arena *arena, hu_step_log *log)
     return hu_vec_push(arena, &part->ns, ns);
 }
 
+/* The next "name: milliseconds" of a line with "time (ms) |"; *at goes on behind it.  False: no more. */
+static bool next_part(hu_str line, size_t *at, hu_str *name, int64_t *ns)
+{
+    while (*at < line.n) {
+        const size_t from = hu_line_skip(line, *at, " \t");
+        const char  *bar = memchr(line.p + from, '|', line.n - from);
+        const size_t end = bar ? (size_t)(bar - line.p) : line.n;
+        const char  *colon = end > from ? memchr(line.p + from, ':', end - from) : NULL;
+        double       ms;
+
+        *at = bar ? end + 1 : line.n;
+        if (!colon)
+            continue;
+        *name = (hu_str){line.p + from, (size_t)(colon - line.p) - from};
+        if (name->n && hu_line_number_from(line, hu_line_skip(line, from + name->n + 1, " "), &ms) &&
+            ms < 1e3 * MOST_SECONDS) {
+            *ns = llround(ms * 1e6);
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t hu_log_parts_at(hu_str line)
+{
+    static const char key[] = "time (ms) |";
+    const char       *at = line.n ? memmem(line.p, line.n, key, sizeof key - 1) : NULL;
+
+    return at ? (size_t)(at - line.p) + sizeof key - 1 : 0;
+}
+
 bool hu_log_parts_timer(const hu_rank_time *timer, hu_arena *arena, hu_step_log *log)
 {
     bool         has_memory;
@@ -65,7 +99,7 @@ bool hu_log_parts_line(hu_str line, size_t at, int64_t *sum_ns, hu_arena *arena,
     int64_t ns;
 
     *sum_ns = 0;
-    while (hu_step_part(line, &at, &name, &ns)) {
+    while (next_part(line, &at, &name, &ns)) {
         *sum_ns += is_sum_of_deepspeed(name) ? ns : 0;
         if (!add_part(name, ns, arena, log))
             return false;
@@ -82,7 +116,7 @@ bool hu_log_parts_data(hu_str line, hu_bare_times *bare, hu_arena *arena, hu_ste
 
     for (size_t i = 0; i < HU_COUNT(keys); i++)
         if (hu_line_seconds(line, keys[i], &seconds, &is_bare)) {
-            if (seconds >= 1e6)
+            if (seconds >= MOST_SECONDS)
                 return true;
             if (is_bare && step->is_bare)
                 return hu_vec_push(arena, bare, llround(seconds * HU_LOG_BARE));
@@ -93,13 +127,36 @@ bool hu_log_parts_data(hu_str line, hu_bare_times *bare, hu_arena *arena, hu_ste
     return true;
 }
 
+/* The next "timing_s/NAME:SECONDS" of a line but that of the step; *at goes on behind it.  False: no more. */
+static bool next_timing(hu_str line, size_t *at, hu_str *name, double *seconds)
+{
+    static const char key[] = "timing_s/";
+
+    while (*at < line.n) {
+        const char *found = memmem(line.p + *at, line.n - *at, key, sizeof key - 1);
+        size_t      from, to, n;
+
+        if (!found)
+            break;
+        from = to = (size_t)(found - line.p) + sizeof key - 1;
+        while (to < line.n && hu_line_is_word(line.p[to]))
+            to++;
+        *at = to;
+        *name = (hu_str){line.p + from, to - from};
+        n = to < line.n && line.p[to] == ':' ? hu_line_number_from(line, to + 1, seconds) : 0;
+        if (n && name->n && *seconds < MOST_SECONDS && !hu_str_equal(*name, HU_STR("step")))
+            return true;
+    }
+    return false;
+}
+
 bool hu_log_parts_timings(hu_str line, hu_arena *arena, hu_step_log *log)
 {
     size_t at = 0;
     hu_str name;
     double seconds;
 
-    while (hu_line_timing(line, &at, &name, &seconds))
+    while (next_timing(line, &at, &name, &seconds))
         if (!add_part(name, llround(seconds * 1e9), arena, log))
             return false;
     return true;

@@ -9,11 +9,14 @@
 /* Times of loading that say no unit, as hu_log_step has them; empty at the beginning of each file. */
 typedef HU_VEC(int64_t) hu_bare_times;
 
-/* All add to log->parts, with texts in `arena`, and return false when there is no memory. */
+/* Where the parts of a line with "time (ms) |" begin; 0: it is none. */
+size_t hu_log_parts_at(hu_str line);
+
+/* The others add to log->parts, with texts in `arena`, and return false when there is no memory. */
 
 /*
- * A line with "time (ms) |" that goes on at `at` (hu_step_parts).  *sum_ns: its forward, backward and step, as DeepSpeed
- * tells them before its step; 0: it has none.
+ * Such a line, whose parts begin at `at`.  *sum_ns: its forward, backward and step, as DeepSpeed tells
+ * them before its step; 0: it has none.
  */
 bool hu_log_parts_line(hu_str line, size_t at, int64_t *sum_ns, hu_arena *arena, hu_step_log *log);
 

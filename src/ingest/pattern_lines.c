@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "ingest/step_lines.h"
+#include "ingest/line_numbers.h"
 
 /* Group `k` of a match as a text of the line. */
 static hu_str group(hu_str line, const regmatch_t *found, size_t k)

@@ -188,7 +188,7 @@ static bool take_line(reader *r, hu_str line, char *room)
         return hu_vec_push(r->arena, &r->out->bus_prints, bits);
     if (!hu_tests_line(&r->tests, line, r->line, r->arena, &r->out->benches, &line))
         return false;
-    parts = hu_step_parts(line);
+    parts = hu_log_parts_at(line);
     if (parts)
         return take_parts(r, line, parts);
     if (!take_step(r, line))
