@@ -89,7 +89,8 @@ static uint32_t run_of(const hu_log_step *step, const hu_log_step *before, hu_st
 
 hu_steps_reader hu_log_steps_begin(const hu_step_log *log)
 {
-    return (hu_steps_reader){.first = log->steps.n, .first_of_run = log->steps.n};
+    return (hu_steps_reader){
+        .first = log->steps.n, .first_of_run = log->steps.n, .n_twins = log->n_twins, .has_falls = log->has_falls};
 }
 
 bool hu_log_steps_add(hu_steps_reader *r, hu_log_step step, hu_line_kind kind, hu_arena *arena, hu_step_log *log)
@@ -125,6 +126,8 @@ void hu_log_steps_drop(hu_steps_reader *r, hu_step_log *log)
 {
     log->steps.n = r->first_of_run = r->first;
     log->ranks.n = 0;
+    log->n_twins = r->n_twins;
+    log->has_falls = r->has_falls;
     r->leader = (hu_log_step){0};
 }
 

@@ -7,7 +7,9 @@
 #include "trace/step_log.h"
 
 typedef struct {
-    size_t      first; /* steps before this file */
+    size_t      first;     /* steps before this file */
+    uint64_t    n_twins;   /* and what the log had of these */
+    bool        has_falls; /* likewise */
     size_t      first_of_run;
     hu_log_step leader; /* the last of the rank that a prefix names first; covers is 0 without */
 } hu_steps_reader;

@@ -49,7 +49,6 @@ typedef struct {
     hu_end_reader   ends;
     hu_rates_reader rates;
     hu_bars_reader  bars;
-    bool            had_falls;    /* has_falls before this file */
     bool            names_epochs; /* a line between those of steps does */
     bool            is_in_tuning; /* a table of the autotuner's */
     bool            is_probe;     /* ends as soon as it is known to be a log */
@@ -297,11 +296,11 @@ static bool end_file(reader *r, const hu_log_how *how, hu_str name)
     if (!hu_log_clock_find(log, first, r->arena))
         return false;
     if (!r->names_epochs && hu_log_blocks_join(log, first))
-        log->has_falls = r->had_falls;
+        log->has_falls = r->steps.has_falls;
     if (!hu_log_ranks_file(log, first, name, r->arena))
         return false;
     if (hu_log_steps_join(&r->steps, log))
-        log->has_falls = r->had_falls;
+        log->has_falls = r->steps.has_falls;
     return true;
 }
 
@@ -312,7 +311,6 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
                 .pattern = how ? how->pattern : NULL,
                 .steps = hu_log_steps_begin(out),
                 .first_stall = out->stalls.n,
-                .had_falls = out->has_falls,
                 .rates = {.step = -1},
                 .writer = HU_STR("")};
     char  *room;
