@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "ingest/node_log.h"
+#include "ingest/node_order.h"
+#include "ingest/node_tracks.h"
 #include "ingest/open.h"
 #include "render/node.h"
 
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     read_one(&log, (hu_str){at, next ? (size_t)(next - at) : n});
     if (next)
         read_one(&log, (hu_str){next + sizeof mark - 1, n - (size_t)(next - at) - (sizeof mark - 1)});
-    if (!hu_node_log_end(&log)) {
+    if (!hu_node_order(&log)) {
         hu_arena_free(log.arena);
         return 0;
     }
@@ -71,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     in = hu_node_log_has_any(&log) ? hu_input_open_memory(HU_STR(trace), "trace", &how, &err) : NULL;
     b = in ? hu_open_input(in, &how, &err) : NULL;
     if (b) {
-        hu_node_log_add(&log, 0, b);
+        hu_node_tracks_add(&log, 0, b);
         hu_trace_free(hu_builder_freeze(b, &err));
     }
     hu_arena_free(log.arena);

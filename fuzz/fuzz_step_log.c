@@ -118,15 +118,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     hu_log_answer answer;
 
     if (arena && read_log(bytes, 0, arena, &log) && hu_step_log_measure(&log, arena, &answer)) {
-        const hu_log_report r = {.log = &log, .answer = &answer, .top = 9, .width = 80};
+        const hu_log_report r = {.log = &log, .answer = &answer, .scratch = arena, .top = 9, .width = 80};
         hu_out             *out = hu_out_open_memory(arena);
 
         check(&log, &answer);
         check_tables(&log, &answer);
         check_hang(&answer.hang);
         check_difference(&log, &answer, arena, out);
-        hu_log_text(&r, arena, out);
-        hu_log_json(&r, arena, out);
+        hu_log_text(&r, out);
+        hu_log_json(&r, out);
         hu_out_abandon(out);
         /* JSON is known by more than 64 bytes */
         if ((n == 0 || data[0] != '{') && read_log(bytes, 64, arena, &again) && differ(&log, &again))

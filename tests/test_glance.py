@@ -69,6 +69,29 @@ class Looks(unittest.TestCase):
                 self.assertGreaterEqual(len(times), 9, times)
                 self.assertEqual({name: times[name] for name in self.may}, {name: may[k] for name, may in self.may.items()})
 
+    def test_two_runs_are_compared_by_one_look_at_each_file(self) -> None:
+        if not shutil.which("strace") or SANITIZED:
+            skip_loudly("no strace, or under sanitizers: nobody counts how often files are opened")
+            self.skipTest("no strace")
+        before, log = self.folder.parent / "before", self.folder.parent / "strace"
+        shutil.copytree(self.folder, before)
+
+        def count(first: Path, second: Path) -> list[int]:
+            """How often each is opened."""
+            names = first.relative_to(before) if first != before else Path("rank1.json")
+            subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=openat", EXE, "diff", first, second], capture_output=True, check=True, timeout=120)
+            times = collections.Counter(OPENED.findall(log.read_text()))
+            return [times[str(folder / names)] for folder in (before, self.folder)]
+
+        self.assertEqual(count(before, self.folder), [2, 2])  # a look, and to read it
+        samples = "timestamp, index, utilization.gpu [%]\n" + "".join(f"2024/05/01 10:00:{s:02}.000, 0, {50 + s} %\n" for s in range(40))
+        for name, text in (("train.log", LOG), ("smi.csv", samples)):
+            (before / name).write_text(text)
+            (self.folder / name).write_text(text)
+            with self.subTest(name):
+                # whether it is a database, a look, and to read it
+                self.assertEqual(count(before / name, self.folder / name), [3, 3])
+
     def test_a_directory_with_a_slash_is_the_same_directory(self) -> None:
         if not shutil.which("strace") or SANITIZED:
             skip_loudly("no strace, or under sanitizers: nobody counts how often files are opened")

@@ -181,6 +181,12 @@ class Steps(Case):
         self.assertTrue(told["step"]["batch_varies"])
         self.assertIsNone(told["step"]["change"])
 
+    def test_lines_that_are_replaced_count_no_more(self) -> None:
+        """Ranks print what was taken for steps; then come the lines of the program itself, one for each step."""
+        others = "".join(f"{rank}: step {i} loss 2.5 time 0.2{rank} s\n" for start in (0, 0) for i in range(1, 6) for rank in range(4))
+        told = self.of(others + "".join(megatron(i, 1000) for i in range(10, 201, 10)))
+        self.assertEqual((told["step"]["median_ns"], told["step"]["lines_of_other_ranks"]), (1_000_000_000, 0))
+
     def test_restarts(self) -> None:
         text = "".join(megatron(i, 1000) for i in range(10, 201, 10)) + "loading the checkpoint\n" * 60
         told = self.of(text + "".join(megatron(i, 1000) for i in range(160, 301, 10)))

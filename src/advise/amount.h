@@ -51,11 +51,6 @@ static inline double hu_pct_of_step(hu_ns_per_step part, hu_ns_per_step step)
     return hu_amount_pct(part.ns, step.ns);
 }
 
-static inline double hu_pct_of_all(hu_ns_in_all part, hu_ns_in_all whole)
-{
-    return hu_amount_pct(part.ns, whole.ns);
-}
-
 static inline bool hu_is_share_of_step(hu_ns_per_step part, double share, hu_ns_per_step step)
 {
     return part.ns >= share * step.ns;

@@ -33,7 +33,8 @@ const char *hu_revision_word(hu_revision_kind kind)
     return words[kind];
 }
 
-bool hu_rule_is_of_kernels(hu_rule rule)
+/* Is it found by what the trace alone guesses of kernels? */
+static bool is_of_kernels(hu_rule rule)
 {
     return rule == HU_RULE_BANDWIDTH_BOUND || rule == HU_RULE_LOW_EFFICIENCY || rule == HU_RULE_TENSOR_CORES;
 }
@@ -419,7 +420,7 @@ int hu_findings_revise(hu_findings *f, const hu_digest *d, const hu_profile *p, 
             rc = hu_fail_memory(err);
     }
     for (size_t i = 0; rc == 0 && f && i < f->n; i++)
-        if (!hu_rule_is_of_kernels(f->at[i].rule) || revise(&v, &f->at[i], out)) {
+        if (!is_of_kernels(f->at[i].rule) || revise(&v, &f->at[i], out)) {
             if (kept != i)
                 f->at[kept] = f->at[i];
             kept++;

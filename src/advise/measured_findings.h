@@ -45,9 +45,6 @@ typedef struct {
  */
 int hu_findings_revise(hu_findings *f, const hu_digest *d, const hu_profile *profile, hu_revisions *out, hu_error *err);
 
-/* Is it found by what the trace alone guesses of kernels? */
-bool hu_rule_is_of_kernels(hu_rule rule);
-
 /*
  * "memory-bound 50 %, latency-bound 12 %": what bounds the time that was measured, in percent of all_ns; "" nothing was.
  * Returns its length.

@@ -198,13 +198,6 @@ bool hu_copies_merge(hu_copies *into, const hu_copies *from, hu_arena *arena)
     return hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena);
 }
 
-const char *hu_copy_direction_key(hu_copy_direction d)
-{
-    static const char *const keys[] = {"htod", "dtoh", "dtod", "set"};
-
-    return keys[d];
-}
-
 double hu_copy_gbps(const hu_copy *c)
 {
     return c->has_bytes && c->timed_bytes_ns > 0 ? (double)c->bytes / (double)c->timed_bytes_ns : (double)NAN;

@@ -39,9 +39,6 @@ int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err);
 /* Adds the rows of another rank to equal ones; series go.  Texts are borrowed.  False when there is no memory. */
 bool hu_copies_merge(hu_copies *into, const hu_copies *from, hu_arena *arena);
 
-/* "htod", "dtoh", "dtod", "set" */
-const char *hu_copy_direction_key(hu_copy_direction d);
-
 /* 1e9 bytes per second over the calls that say how many bytes; NaN when none does. */
 double hu_copy_gbps(const hu_copy *c);
 

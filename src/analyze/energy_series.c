@@ -29,7 +29,8 @@ static size_t samples_until(const hu_energy_series *e, int64_t ns)
     return low;
 }
 
-double hu_energy_at(const hu_energy_series *e, int64_t ns)
+/* The counter at a time, on the line between the samples before and after it. */
+static double energy_at(const hu_energy_series *e, int64_t ns)
 {
     const hu_energy_sample *before, *after;
     const size_t            low = samples_until(e, ns);
@@ -59,7 +60,7 @@ double hu_energy_all(const hu_energy_series *e)
 static bool is_known(const hu_energy_series *e, const hu_step *step)
 {
     return hu_step_counts(step) && step->period.end_ns > step->period.start_ns &&
-           !isnan(hu_energy_at(e, step->period.start_ns)) && !isnan(hu_energy_at(e, step->period.end_ns));
+           !isnan(energy_at(e, step->period.start_ns)) && !isnan(energy_at(e, step->period.end_ns));
 }
 
 /* The last of the steps from `i` on that are known and follow each other without a gap. */
@@ -91,7 +92,7 @@ bool hu_energy_find_steps(const hu_energy_series *e, const hu_steps *steps, hu_a
         last = last_of_row(e, steps, i);
         start = steps->at[i].period.start_ns;
         end = steps->at[last].period.end_ns;
-        out->joules += hu_energy_at(e, end) - hu_energy_at(e, start);
+        out->joules += energy_at(e, end) - energy_at(e, start);
         out->n += (int64_t)(last - i + 1);
         samples += samples_until(e, end) - samples_until(e, start);
         if (!hu_intervals_add(arena, &out->rows, start, end))
@@ -110,9 +111,9 @@ bool hu_energy_find_span(const hu_energy_series *e, const hu_intervals *work, hu
         return true;
     start = work->at[0].start_ns > e->at[0].ns ? work->at[0].start_ns : e->at[0].ns;
     end = work->at[work->n - 1].end_ns < e->at[e->n - 1].ns ? work->at[work->n - 1].end_ns : e->at[e->n - 1].ns;
-    if (end <= start || isnan(hu_energy_at(e, start)) || isnan(hu_energy_at(e, end)))
+    if (end <= start || isnan(energy_at(e, start)) || isnan(energy_at(e, end)))
         return true;
-    out->joules = hu_energy_at(e, end) - hu_energy_at(e, start);
+    out->joules = energy_at(e, end) - energy_at(e, start);
     return hu_intervals_add(arena, &out->rows, start, end);
 }
 
@@ -154,7 +155,7 @@ static stretch cut(const hu_energy_series *e, const hu_interval *window, int64_t
     const int64_t end = to < window->end_ns ? to : window->end_ns;
     stretch       s = {.ns = (double)(end - start)};
 
-    s.joules = hu_energy_at(e, end) - hu_energy_at(e, start);
+    s.joules = energy_at(e, end) - energy_at(e, start);
     s.idle_ns = s.ns - common(work, start, end);
     s.exposed_ns = common(exposed, start, end);
     s.is_idle = !(common(work, before, to) > 0);

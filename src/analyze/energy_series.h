@@ -21,9 +21,6 @@ typedef struct {
     int64_t                 hold_ns; /* what lies between two samples that are farther apart is not known */
 } hu_energy_series;
 
-/* The counter at a time, on the line between the samples before and after it. */
-double hu_energy_at(const hu_energy_series *e, int64_t ns);
-
 /* From the first sample to the last; NaN when it began anew in between, as it does when the driver is loaded anew. */
 double hu_energy_all(const hu_energy_series *e);
 

@@ -322,16 +322,6 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
     return 0;
 }
 
-const char *hu_host_state_key(unsigned state)
-{
-    return state < HU_HOST_CLASS_COUNT ? hu_host_class_key(state)
-           : state == HU_STATE_COMM    ? "communication"
-           : state == HU_STATE_STARVED ? "cpu_wait"
-           : state == HU_STATE_BLOCKED ? "unrecorded_wait"
-           : state == HU_STATE_UNKNOWN ? "unknown"
-                                       : "running";
-}
-
 const char *hu_host_state_words(unsigned state)
 {
     return state < HU_HOST_CLASS_COUNT ? hu_host_class_words(state)

@@ -61,7 +61,6 @@ typedef struct {
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err);
 
-const char *hu_host_state_key(unsigned state);   /* "file_read", "communication", "cpu_wait", "running" */
 const char *hu_host_state_words(unsigned state); /* "the main thread" …: "reads files" */
 
 /* The state with most of some times, running left out; HU_STATE_RUNS when it does nothing else. */

@@ -52,7 +52,8 @@ static hu_matrix_units of_name(hu_str name)
     return HU_MATRIX_UNKNOWN;
 }
 
-hu_matrix_units hu_matrix_units_of(const hu_device *device, hu_str name)
+/* `device` may be NULL; `name` is its name, "" unknown. */
+static hu_matrix_units units_of(const hu_device *device, hu_str name)
 {
     const int major = device ? device->major : 0;
 
@@ -71,7 +72,7 @@ hu_matrix_units hu_matrix_units_of_trace(const hu_trace *trace)
 {
     static const char *const modern[] = {"ampere_", "sm80_", "sm86_", "sm89_", "sm90_", "sm100_", "nvjet_"};
     const hu_device         *d = hu_trace_main_device(trace);
-    const hu_matrix_units    units = hu_matrix_units_of(d, d ? hu_trace_text(trace, d->name) : HU_STR(""));
+    const hu_matrix_units    units = units_of(d, d ? hu_trace_text(trace, d->name) : HU_STR(""));
     const hu_slices          s = hu_trace_slices(trace);
 
     for (uint32_t i = 0; units == HU_MATRIX_UNKNOWN && i < s.n; i++)

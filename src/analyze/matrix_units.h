@@ -13,9 +13,6 @@ typedef enum {
     HU_MATRIX_TF32, /* fp16, bf16 and TF32: NVIDIA from Ampere on */
 } hu_matrix_units;
 
-/* `device` may be NULL; `name` is its name, "" unknown. */
-hu_matrix_units hu_matrix_units_of(const hu_device *device, hu_str name);
-
 /*
  * The same of the device that does most of a trace's work; where nothing describes it, by kernels made for one
  * generation.

@@ -136,7 +136,11 @@ static size_t copy_sign(char sign, char *out, size_t *n)
     return 1;
 }
 
-hu_str hu_measured_name(hu_str name, hu_arena *arena)
+/*
+ * A kernel's name as both CUPTI and Nsight Compute would have it: without result, parameters, const, casts of template
+ * arguments, suffixes of numbers and blanks.  Lives in `arena`; empty when there is no memory.
+ */
+static hu_str measured_name(hu_str name, hu_arena *arena)
 {
     const hu_str s = without_parameters(name);
     char        *out = hu_arena_alloc(arena, s.n + 1);
@@ -236,7 +240,7 @@ static bool add_row(rows *r, uint32_t row, hu_str name, const uint64_t shape[6],
 {
     uint32_t same_function;
 
-    r->names[row] = hu_measured_name(name, arena);
+    r->names[row] = measured_name(name, arena);
     if (!r->names[row].p || put_first(&r->by_name, key_of(r->names[row], NULL), row) == HU_MAP_NONE)
         return false;
     *same_shape = put_first(&r->by_shape, key_of(r->names[row], shape), row);

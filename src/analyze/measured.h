@@ -53,12 +53,6 @@ typedef struct {
 int hu_measured_join(const hu_counters *counters, const hu_kernel_groups *groups, const hu_kernel_shapes *shapes,
                      int64_t steps, double step_ns, hu_arena *arena, hu_measured *out, hu_error *err);
 
-/*
- * A kernel's name as both CUPTI and Nsight Compute would have it: without result, parameters, const, casts of template
- * arguments, suffixes of numbers and blanks.  Lives in `arena`; empty when there is no memory.
- */
-hu_str hu_measured_name(hu_str name, hu_arena *arena);
-
 const char *hu_measured_match_word(hu_measured_match match);
 
 #endif

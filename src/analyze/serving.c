@@ -53,7 +53,8 @@ static hu_batch read_step(hu_str name)
     return (hu_batch){-1, -1, -1, -1, -1};
 }
 
-hu_batch hu_batch_read(hu_str name)
+/* Reads the names of hu_engine_reads. */
+static hu_batch read_batch(hu_str name)
 {
     hu_batch        b = {-1, -1, -1, -1, -1};
     size_t          at = 0, unused = 0;
@@ -150,7 +151,7 @@ static void add_passes(work *w)
     for (size_t i = 0; i < steps->n; i++) {
         const hu_step    *s = &steps->at[i];
         hu_serving_class *c = &w->by[s->phase < HU_ENGINE_PHASES ? s->phase : 0];
-        const hu_batch    b = hu_batch_read(hu_trace_text(w->ask->trace, s->name));
+        const hu_batch    b = read_batch(hu_trace_text(w->ask->trace, s->name));
 
         if (!hu_step_counts(s))
             continue;

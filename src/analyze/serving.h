@@ -12,9 +12,6 @@ typedef struct {
     int64_t context_tokens;         /* in the KV cache, over all requests that generate */
 } hu_batch;
 
-/* Reads the names of hu_engine_reads. */
-hu_batch hu_batch_read(hu_str name);
-
 /* A sum over the passes that say it. */
 typedef struct {
     int64_t sum, passes;

@@ -47,7 +47,8 @@ static const struct {
     {HU_STR("c10::complex<double>"), HU_DTYPE_C128},
 };
 
-hu_dtype hu_dtype_of(hu_str type)
+/* The element type of "c10::BFloat16" and the like; UNKNOWN for "Scalar", "" and what nobody knows. */
+static hu_dtype dtype_of(hu_str type)
 {
     for (size_t i = 0; i < HU_COUNT(names); i++)
         if (hu_str_equal(names[i].name, type))
@@ -160,7 +161,7 @@ bool hu_args_parse(hu_str dims, hu_str types, hu_str concrete, hu_args *out)
 
         if (a->is_list)
             continue;
-        a->dtype = hu_dtype_of(type);
+        a->dtype = dtype_of(type);
         a->is_tensor = a->dtype != HU_DTYPE_UNKNOWN ||
                        (type.n && !hu_str_starts(type, HU_STR("Scalar")) && !hu_str_ends(type, HU_STR("List")));
     }

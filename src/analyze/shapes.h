@@ -61,8 +61,6 @@ typedef struct {
 /* Fills *out from JSON texts, each of which may be empty.  False when there are no dims at all. */
 bool hu_args_parse(hu_str dims, hu_str types, hu_str concrete, hu_args *out);
 
-/* The element type of "c10::BFloat16" and the like; UNKNOWN for "Scalar", "" and what nobody knows. */
-hu_dtype    hu_dtype_of(hu_str type);
 const char *hu_dtype_name(hu_dtype dtype);
 int         hu_dtype_bytes(hu_dtype dtype); /* of one element; 0 unknown */
 bool        hu_dtype_is_float(hu_dtype dtype);

@@ -163,13 +163,10 @@ typedef struct {
 static int by_projected(const void *a, const void *b)
 {
     const projection *x = a, *y = b;
-    const size_t      n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int               order;
 
     if (x->stats.sum != y->stats.sum)
         return x->stats.sum > y->stats.sum ? -1 : 1;
-    order = memcmp(x->name.p, y->name.p, n);
-    return order ? order : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
+    return hu_str_compare(x->name, y->name);
 }
 
 bool hu_sheet_projections_measure(hu_sheet *sheet)

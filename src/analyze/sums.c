@@ -132,13 +132,10 @@ static bool takes(const hu_sums_report *report, const hu_trace *t, const hu_trac
 static int by_total(const void *a, const void *b)
 {
     const hu_sum *x = a, *y = b;
-    const size_t  n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int           order;
 
     if (x->stats.sum != y->stats.sum)
         return x->stats.sum > y->stats.sum ? -1 : 1;
-    order = memcmp(x->name.p, y->name.p, n);
-    return order ? order : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
+    return hu_str_compare(x->name, y->name);
 }
 
 bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,

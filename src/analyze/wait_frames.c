@@ -129,7 +129,8 @@ static hu_wait_frame of_c(hu_str what)
     return HU_WAITS_NOT;
 }
 
-hu_wait_frame hu_wait_frame_of(hu_str name)
+/* What a frame waits for, by its name: "queue.py(171): get", "<built-in method poll of select.poll object at 0x7f>". */
+static hu_wait_frame wait_frame_of(hu_str name)
 {
     static const char *const starts[] = {"<built-in method ", "<built-in function "};
 
@@ -145,6 +146,6 @@ const uint8_t *hu_wait_frames_classify(const hu_trace *trace, hu_arena *arena)
     uint8_t       *waits = hu_arena_alloc(arena, n + 1);
 
     for (uint32_t i = 0; waits && i < n; i++)
-        waits[i] = (uint8_t)hu_wait_frame_of(hu_trace_text(trace, i));
+        waits[i] = (uint8_t)wait_frame_of(hu_trace_text(trace, i));
     return waits;
 }

@@ -12,9 +12,6 @@ typedef enum {
     HU_WAITS_FOR_TIME,   /* sleeps */
 } hu_wait_frame;
 
-/* What a frame waits for, by its name: "queue.py(171): get", "<built-in method poll of select.poll object at 0x7f>". */
-hu_wait_frame hu_wait_frame_of(hu_str name);
-
 /* hu_wait_frame by string id, for names of Python frames; NULL when there is no memory. */
 const uint8_t *hu_wait_frames_classify(const hu_trace *trace, hu_arena *arena);
 

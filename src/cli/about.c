@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/json_out.h"
@@ -13,6 +12,7 @@
 #include "cli/build_facts.h"
 #include "cli/command.h"
 #include "cli/library.h"
+#include "cli/outputs.h"
 #include "protocol/format.h"
 
 #ifdef __GLIBC__
@@ -149,11 +149,8 @@ int hu_about_print(int argc, char **argv)
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--version takes --json or nothing, not \"%.64s\"", argv[0]);
         return hu_command_fail(&err);
     }
-    out = hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!(out = hu_output_open(NULL, &err)))
         return hu_command_fail(&err);
-    }
     if (is_json)
         write_json(out);
     else

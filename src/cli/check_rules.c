@@ -7,6 +7,7 @@
 
 #include "analyze/sheet.h"
 #include "base/units.h"
+#include "cli/outputs.h"
 #include "cli/reading.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
@@ -143,11 +144,9 @@ int hu_check_rules_run(const char *names, const hu_shared *shared, const hu_inpu
 
     if (status)
         return status;
-    out = shared->output ? hu_out_open_file(shared->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    out = hu_output_open(shared->output, &err);
     if (!out) {
         hu_traces_free(&traces);
-        if (!err.code)
-            hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
     found = write_rules(names, shared, &traces, out, &err);

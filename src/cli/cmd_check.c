@@ -419,9 +419,9 @@ static int write_result(const options *o, const judged *x, hu_error *err)
         if (hu_out_close(out, err) < 0)
             return err->code;
     }
-    out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
+    out = hu_output_open(o->shared.output, err);
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->shared.json)
         write_json(x, out);
     else

@@ -25,22 +25,37 @@ static int list_missing(const hu_unread_list *from, hu_arena *arena, hu_unread_l
     return 0;
 }
 
-/* One argument: a run.  Returns 0 or an exit status; the job is empty then. */
-static int read_run(const hu_cli_call *call, int k, hu_job *job, hu_diff_report *r)
+/* Lists the files of each argument, and says what it is where it is one file.  Why one cannot be listed is in its error. */
+static void look(const hu_cli_call *call, hu_diff_run run[2])
+{
+    const options *o = call->options;
+    hu_error       unused;
+
+    for (int k = 0; k < 2; k++) {
+        hu_diff_run     *one = &run[k];
+        const hu_glance *seen;
+
+        if (hu_spread_inputs(NULL, &call->argv[k], 1, false, &o->shared.limits, call->arena, &one->inputs, &one->error) < 0)
+            one->inputs.n = 0;
+        seen = one->inputs.glances ? hu_glances_at(one->inputs.glances, call->argv[k], &unused) : NULL;
+        one->kind = seen ? seen->kind : HU_INPUT_RANK;
+    }
+}
+
+/* Returns 0 or an exit status; the job is empty then. */
+static int read_run(const hu_cli_call *call, int k, const hu_diff_run *run, hu_job *job, hu_diff_report *r)
 {
     const options       *o = call->options;
     const hu_job_options how = {.limits = hu_limits_with_storms(o->shared.limits),
                                 .replays = true,
                                 .digest = {.steps = o->shared.steps, .frames = 5}};
-    hu_error             err = {0};
-    hu_inputs            inputs;
+    hu_error             err = run->error;
     int                  rc;
 
     r->name[k] = hu_str_of(call->argv[k]);
-    if (hu_spread_inputs(NULL, &call->argv[k], 1, false, &o->shared.limits, call->arena, &inputs, &err) < 0 ||
-        hu_command_check_outputs(call, &inputs, &err) < 0)
+    if (err.code < 0 || hu_command_check_outputs(call, &run->inputs, &err) < 0)
         return hu_command_fail(&err);
-    if ((rc = hu_read_job(&inputs, how, o->shared.quiet, call->arena, job)) != 0)
+    if ((rc = hu_read_job(&run->inputs, how, o->shared.quiet, call->arena, job)) != 0)
         return rc;
     r->n_read += job->n;
     if (list_missing(&job->unread, call->arena, &r->unread, &err) < 0 ||
@@ -51,10 +66,10 @@ static int read_run(const hu_cli_call *call, int k, hu_job *job, hu_diff_report 
 
 static int write_answer(const options *o, const hu_diff_report *r, hu_error *err)
 {
-    hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(o->shared.output, err);
 
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->shared.json)
         hu_diff_json(r, out);
     else
@@ -82,20 +97,22 @@ static int run(hu_cli_call *call)
     const options *o = call->options;
     hu_job         job[2] = {{0}, {0}};
     hu_diff_report r = {0};
+    hu_diff_run    runs[2] = {0};
     hu_inputs      named = {.at = (const char **)call->argv, .n = 2};
     hu_error       err = {0};
     int            status;
 
     if (hu_command_check_outputs(call, &named, &err) < 0)
         return hu_command_fail(&err);
-    if (hu_is_results(call->argv[0], &o->shared.limits) || hu_is_results(call->argv[1], &o->shared.limits))
-        return hu_diff_results(&o->shared, call->argv, call->arena);
-    status = hu_diff_logs(&o->shared, call->argv, call->arena);
+    look(call, runs);
+    if (runs[0].kind == HU_INPUT_RESULTS || runs[1].kind == HU_INPUT_RESULTS)
+        return hu_diff_results(&o->shared, call->argv, runs, call->arena);
+    status = hu_diff_logs(&o->shared, call->argv, runs, call->arena);
     if (status >= 0)
         return status;
-    status = read_run(call, 0, &job[0], &r);
+    status = read_run(call, 0, &runs[0], &job[0], &r);
     if (status == 0)
-        status = read_run(call, 1, &job[1], &r);
+        status = read_run(call, 1, &runs[1], &job[1], &r);
     if (status == 0)
         status = compare(call, job, &r);
     for (size_t k = 0; k < HU_COUNT(job); k++)

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/doctor_collectives.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "doctor/bundle.h"
@@ -132,11 +133,8 @@ static int run_xid(const options *o)
 
     if (hu_xid_parse(o->xid, &code, &is_all, &err) < 0)
         return hu_command_fail(&err);
-    out = hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!(out = hu_output_open(NULL, &err)))
         return hu_command_fail(&err);
-    }
     if (o->shared.json)
         hu_xid_write_json(code, is_all, out);
     else
@@ -155,11 +153,8 @@ static int compare(const hu_cli_call *call)
     if (hu_compare_read(&c, call->argv, call->n, &o->shared.limits, &err) < 0 || hu_compare_measure(&c, &err) < 0)
         return hu_command_fail(&err);
     hu_unread_warn(&c.unread, false);
-    out = hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!(out = hu_output_open(NULL, &err)))
         return hu_command_fail(&err);
-    }
     if (o->shared.json)
         hu_compare_json(&c, out);
     else
@@ -241,11 +236,8 @@ static int run(hu_cli_call *call)
     }
     if (bundle && close_bundle(bundle, o, &d, &err) < 0)
         return hu_command_fail(&err);
-    out = hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!(out = hu_output_open(NULL, &err)))
         return hu_command_fail(&err);
-    }
     if (o->shared.json)
         hu_diagnosis_write_json(&d, out);
     else

@@ -201,15 +201,12 @@ static void say_empty(const options *o)
 static int write_file(const options *o, const hu_export *e)
 {
     hu_error err = {0};
-    hu_out  *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out  *out = hu_output_open(o->shared.output, &err);
     bool     is_empty;
     int      rc;
 
-    if (!out) {
-        if (!err.code)
-            hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     rc = o->format->write(e, out, &err);
     if (rc < 0) {
         hu_out_abandon(out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_help.c - `holdup help`: for people, for man, and for shells. */
-#include <unistd.h>
 
 #include "cli/help.h"
+#include "cli/outputs.h"
 
 typedef struct {
     hu_shared shared;
@@ -21,13 +21,11 @@ static const hu_option rows[] = {
 
 static int print(const options *o, const hu_command *c)
 {
-    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
     hu_error err = {0};
+    hu_out  *out = hu_output_open(NULL, &err);
 
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     if (o->man)
         hu_man_write(c, out);
     else

@@ -322,14 +322,11 @@ static int info(const options *o, const hu_cli_call *call)
                   .arena = arena,
                   .width = hu_terminal_width(STDOUT_FILENO, o->output),
                   .is_list = inputs->n + inputs->unread.n > 1 || has_folder(call->argv, (size_t)call->n),
-                  .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
+                  .out = hu_output_open(o->output, &err)};
     int      status = 0, strict;
 
-    if (!a.out) {
-        if (!err.code)
-            hu_fail_memory(&err);
+    if (!a.out)
         return hu_command_fail(&err);
-    }
     if (write_folders(&a, call->argv, (size_t)call->n, inputs->glances, &err) < 0 ||
         write_all(&a, inputs, &status, &err) < 0) {
         hu_out_abandon(a.out);

@@ -297,14 +297,11 @@ static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out 
 static int write_answer(const options *o, const hu_traces *traces, hu_arena *arena)
 {
     hu_error err = {0};
-    hu_out  *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out  *out = hu_output_open(o->shared.output, &err);
     int      rc;
 
-    if (!out) {
-        if (!err.code)
-            hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     rc = answer(o, traces, o->sql, out, arena, &err);
     if (rc < 0) {
         hu_out_abandon(out);

@@ -164,11 +164,11 @@ static int descriptor(const options *o)
 
 static int write_report(const options *o, const hu_report *r, hu_error *err)
 {
-    hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(descriptor(o));
+    hu_out *out = hu_output_open_or(o->shared.output, descriptor(o), err);
     int     rc = 0;
 
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->suggest)
         rc = hu_suggest_ncu((r->merged ? r->merged : hu_job_shown(r->job))->digest,
                             r->top ? (size_t)r->top : DEFAULT_SUGGESTED, out, err);

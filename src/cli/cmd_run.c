@@ -17,6 +17,7 @@
 #include "cli/gpu_door.h"
 #include "cli/library.h"
 #include "cli/opencl_door.h"
+#include "cli/outputs.h"
 #include "cli/outside.h"
 #include "cli/paste.h"
 #include "cli/report.h"
@@ -93,13 +94,11 @@ static int print_word(hu_out *out, const char *word, hu_arena *arena, hu_error *
 
 static int print_command(char *const *argv, char *const *environment, hu_arena *arena)
 {
-    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
     hu_error err = {0};
+    hu_out  *out = hu_output_open(NULL, &err);
 
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     hu_out_text(out, "env");
     for (; !err.code && *environment; environment++)
         if (is_new(*environment))

@@ -131,10 +131,9 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
 
     if (write_file(o, o->svg, hu_scale_svg, r, err) < 0 || write_file(o, o->html, hu_scale_html, r, err) < 0)
         return err->code;
-    out = o->shared.output ? hu_out_open_file(o->shared.output, err)
-                           : hu_out_open_fd(STDOUT_FILENO); /* last: printing may end it all */
+    out = hu_output_open(o->shared.output, err); /* last: printing may end it all */
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->shared.json)
         hu_scale_json(r, out);
     else if (o->markdown)

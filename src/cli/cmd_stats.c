@@ -252,15 +252,12 @@ static int write_all(const target *to, hu_error *err)
 static int write_answer(const options *o, const hu_traces *traces)
 {
     hu_error    err = {0};
-    hu_out     *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out     *out = hu_output_open(o->shared.output, &err);
     hu_json_out json = {.out = out, .is_empty = true};
     int         rc = 0;
 
-    if (!out) {
-        if (!err.code)
-            hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     if (o->shared.json)
         hu_json_open(&json, NULL, '{');
     rc = write_all(&(target){o, traces, &json, out}, &err);

@@ -73,10 +73,10 @@ static int write_answer(const options *o, const hu_slowdown *s, hu_error *err)
                                   .top = (size_t)o->shared.top,
                                   .width = hu_terminal_width(STDOUT_FILENO, o->shared.output),
                                   .has_steps = o->has_steps};
-    hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out                  *out = hu_output_open(o->shared.output, err);
 
     if (!out)
-        return o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (o->shared.json)
         hu_slowdown_json(&r, out);
     else

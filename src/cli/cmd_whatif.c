@@ -2,7 +2,6 @@
  * cmd_whatif.c - `holdup whatif`: how long a step takes with changed costs. */
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "advise/say.h"
 #include "cli/command.h"
@@ -273,10 +272,10 @@ static void write_json(const answer *a, hu_out *out)
 
 static int write_answer(const answer *a, hu_error *err)
 {
-    hu_out *out = a->o->shared.output ? hu_out_open_file(a->o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(a->o->shared.output, err);
 
     if (!out)
-        return a->o->shared.output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (a->o->shared.json)
         write_json(a, out);
     else

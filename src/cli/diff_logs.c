@@ -25,10 +25,10 @@ static const char *const kinds[HU_INPUT_KINDS] = {
 
 static int write_answer(const hu_shared *shared, const hu_log_difference *x, const hu_str *names, hu_error *err)
 {
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_log_difference_json(x, names, out);
     else
@@ -57,24 +57,21 @@ static int compare(const hu_shared *shared, char **paths, hu_arena *arena, hu_er
     return write_answer(shared, &x, names, err);
 }
 
-int hu_diff_logs(const hu_shared *shared, char **paths, hu_arena *arena)
+int hu_diff_logs(const hu_shared *shared, char **paths, const hu_diff_run run[2], hu_arena *arena)
 {
-    const hu_input_kind kind[2] = {hu_input_kind_of(paths[0], &shared->limits), hu_input_kind_of(paths[1], &shared->limits)};
-    hu_inputs           run[2];
-    hu_error            err = {0};
+    hu_error err = {0};
 
-    if (hu_is_node_run(paths[0], &shared->limits, arena, &run[0]) &&
-        hu_is_node_run(paths[1], &shared->limits, arena, &run[1])) {
+    if (hu_is_node_run(&run[0].inputs) && hu_is_node_run(&run[1].inputs)) {
         hu_diff_node(shared, paths, run, arena, &err);
         return err.code < 0 ? hu_command_fail(&err) : 0;
     }
-    if (kind[0] == HU_INPUT_RANK && kind[1] == HU_INPUT_RANK)
+    if (run[0].kind == HU_INPUT_RANK && run[1].kind == HU_INPUT_RANK)
         return -1;
-    if (kind[0] != HU_INPUT_LOG || kind[1] != HU_INPUT_LOG)
+    if (run[0].kind != HU_INPUT_LOG || run[1].kind != HU_INPUT_LOG)
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "A is %s and B is %s: two traces, two memory snapshots, two logs or two files of samples can be compared; "
                 "`holdup report` explains each of these",
-                kinds[kind[0]], kinds[kind[1]]);
+                kinds[run[0].kind], kinds[run[1].kind]);
     else
         compare(shared, paths, arena, &err);
     return err.code < 0 ? hu_command_fail(&err) : 0;

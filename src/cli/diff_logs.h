@@ -4,9 +4,10 @@
 #define HU_CLI_DIFF_LOGS_H
 
 #include "base/arena.h"
+#include "cli/diff_run.h"
 #include "cli/shared_options.h"
 
 /* Returns an exit status; negative: they are traces, directories, snapshots or what their reader will refuse. */
-int hu_diff_logs(const hu_shared *shared, char **paths, hu_arena *arena);
+int hu_diff_logs(const hu_shared *shared, char **paths, const hu_diff_run run[2], hu_arena *arena);
 
 #endif

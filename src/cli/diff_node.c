@@ -4,20 +4,19 @@
 
 #include <unistd.h>
 
+#include "cli/outputs.h"
 #include "cli/report_node.h"
 #include "cli/terminal.h"
-#include "job/spread.h"
 #include "render/node_difference.h"
 
-bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out)
+bool hu_is_node_run(const hu_inputs *run)
 {
-    const hu_glance **seen;
     hu_error          unused;
+    const hu_glance **seen = run->n ? hu_glances_each(run->glances, run->at, run->n, &unused) : NULL;
 
-    if (hu_spread_inputs(NULL, &path, 1, false, limits, arena, out, &unused) < 0 || out->n == 0 ||
-        !(seen = hu_glances_each(out->glances, out->at, out->n, &unused)))
+    if (!seen)
         return false;
-    for (size_t i = 0; i < out->n; i++)
+    for (size_t i = 0; i < run->n; i++)
         if (seen[i]->kind != HU_INPUT_NODE)
             return false;
     return true;
@@ -26,10 +25,10 @@ bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inp
 static int write_answer(const hu_shared *shared, const hu_node_difference *x, const hu_node_report run[2],
                         const hu_str *names, hu_error *err)
 {
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_node_difference_json(x, run, names, out);
     else
@@ -37,7 +36,7 @@ static int write_answer(const hu_shared *shared, const hu_node_difference *x, co
     return hu_out_close(out, err);
 }
 
-int hu_diff_node(const hu_shared *shared, char **paths, const hu_inputs inputs[2], hu_arena *arena, hu_error *err)
+int hu_diff_node(const hu_shared *shared, char **paths, const hu_diff_run of[2], hu_arena *arena, hu_error *err)
 {
     hu_node_log        log[2];
     hu_node_answer     answer[2];
@@ -46,7 +45,7 @@ int hu_diff_node(const hu_shared *shared, char **paths, const hu_inputs inputs[2
     const hu_str       names[2] = {hu_str_of(paths[0]), hu_str_of(paths[1])};
 
     for (int k = 0; k < 2; k++) {
-        if (hu_node_files_read(&inputs[k], &shared->limits, arena, &log[k], err) < 0)
+        if (hu_node_files_read(&of[k].inputs, &shared->limits, arena, &log[k], err) < 0)
             return err->code;
         if (!hu_node_measure(&log[k], arena, &answer[k]))
             return hu_fail_memory(err);

@@ -4,13 +4,13 @@
 #define HU_CLI_DIFF_NODE_H
 
 #include "base/arena.h"
+#include "cli/diff_run.h"
 #include "cli/shared_options.h"
-#include "job/inputs.h"
 
-/* Is a run such a file, or a directory of them alone?  Lists its files in *out, which lives in the arena. */
-bool hu_is_node_run(char *path, const hu_limits *limits, hu_arena *arena, hu_inputs *out);
+/* Is a run such a file, or a directory of them alone? */
+bool hu_is_node_run(const hu_inputs *run);
 
 /* Returns 0 or an error. */
-int hu_diff_node(const hu_shared *shared, char **paths, const hu_inputs inputs[2], hu_arena *arena, hu_error *err);
+int hu_diff_node(const hu_shared *shared, char **paths, const hu_diff_run of[2], hu_arena *arena, hu_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/help.h"
 #include "cli/library.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 
 enum { LABEL = 24, MOST_WIDTH = 110 };
@@ -166,13 +167,11 @@ static void write_all(hu_out *out)
 
 int hu_help_print(const hu_command *command)
 {
-    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
     hu_error err = {0};
+    hu_out  *out = hu_output_open(NULL, &err);
 
-    if (!out) {
-        hu_fail_memory(&err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     if (command)
         write_command(command, out);
     else

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "ingest/flight_recorder.h"
 #include "ingest/ncu.h"
+#include "ingest/node_order.h"
 #include "ingest/results.h"
 #include "job/beside.h"
 
@@ -84,7 +85,7 @@ static int read_node(const char *path, const hu_limits *limits, hu_node_log *out
 {
     const int rc = hu_node_log_read_path(out, path, limits, err);
 
-    return rc < 0 || hu_node_log_end(out) ? rc : hu_fail_memory(err);
+    return rc < 0 || hu_node_order(out) ? rc : hu_fail_memory(err);
 }
 
 /* Rows: of each GPU, the samples of the quantity that has most. */

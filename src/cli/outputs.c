@@ -88,3 +88,17 @@ int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const h
         crew->give_up(crew, err);
     return rc;
 }
+
+hu_out *hu_output_open_or(const char *path, int fd, hu_error *err)
+{
+    hu_out *out = path ? hu_out_open_file(path, err) : hu_out_open_fd(fd);
+
+    if (!out && !path)
+        hu_fail_memory(err);
+    return out;
+}
+
+hu_out *hu_output_open(const char *path, hu_error *err)
+{
+    return hu_output_open_or(path, STDOUT_FILENO, err);
+}

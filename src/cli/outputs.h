@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * outputs.h - a file that is about to be written must not be one that is read. */
+ * outputs.h - what a command writes to: a file, which must not be one that is read, or standard output. */
 #ifndef HU_CLI_OUTPUTS_H
 #define HU_CLI_OUTPUTS_H
 
+#include "base/out.h"
 #include "job/crew.h"
 #include "job/inputs.h"
 
@@ -22,5 +23,11 @@ int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs
 
 /* The same on process 0 of a crew, which writes; when an output would overwrite an input there, all processes end. */
 int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err);
+
+/* The file that --output names, which is there once it is closed without an error; NULL: standard output.  NULL on failure. */
+hu_out *hu_output_open(const char *path, hu_error *err);
+
+/* The same with another descriptor in place of standard output. */
+hu_out *hu_output_open_or(const char *path, int fd, hu_error *err);
 
 #endif

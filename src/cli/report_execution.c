@@ -6,6 +6,7 @@
 
 #include "across/roster.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "ingest/execution_trace.h"
 #include "render/execution.h"
@@ -27,10 +28,10 @@ static int write_answer(const hu_shared *shared, const hu_execution_answer *answ
 {
     const hu_execution_report r = {
         .answer = answer, .top = (size_t)shared->top, .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_execution_json(&r, out);
     else

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "job/beside.h"
@@ -20,10 +21,10 @@ static int write_answer(const hu_shared *shared, const hu_dumps *d, const hu_fli
                                 .scratch = arena,
                                 .top = (size_t)shared->top,
                                 .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
-    hu_out                *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out                *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_flight_json(&r, out);
     else

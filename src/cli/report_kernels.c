@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "job/beside.h"
 #include "render/counters.h"
@@ -25,12 +26,9 @@ int hu_report_kernels(const hu_inputs *inputs, const hu_shared *options, hu_aren
     if (hu_counters_read(inputs, &options->limits, arena, &counters, &err) < 0 ||
         hu_kernel_group_all(&counters, arena, &groups, &err) < 0)
         return hu_command_fail(&err);
-    out = options->output ? hu_out_open_file(options->output, &err) : hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        if (!options->output)
-            hu_fail_memory(&err);
+    out = hu_output_open(options->output, &err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     if (options->json)
         hu_counters_json(&r, out);
     else

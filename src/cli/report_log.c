@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "ingest/step_log.h"
 #include "render/step_log.h"
@@ -30,19 +31,20 @@ static int write_answer(const hu_shared *shared, const hu_step_log *log, hu_aren
     hu_log_answer       answer;
     const hu_log_report r = {.log = log,
                              .answer = &answer,
+                             .scratch = arena,
                              .top = (size_t)shared->top,
                              .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
     hu_out             *out;
 
     if (!hu_step_log_measure(log, arena, &answer))
         return hu_fail_memory(err);
-    out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    out = hu_output_open(shared->output, err);
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
-        hu_log_json(&r, arena, out);
+        hu_log_json(&r, out);
     else
-        hu_log_text(&r, arena, out);
+        hu_log_text(&r, out);
     return hu_out_close(out, err);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "gpu/xid.h"
 #include "render/node.h"
@@ -28,9 +29,9 @@ static int write_answer(const hu_shared *shared, const hu_node_log *log, hu_aren
 
     if (!hu_node_measure(log, arena, &answer))
         return hu_fail_memory(err);
-    out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    out = hu_output_open(shared->output, err);
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_node_json(&r, out);
     else

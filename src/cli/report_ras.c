@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "job/beside.h"
@@ -18,10 +19,10 @@ static int write_answer(const hu_shared *shared, const hu_ras_answer *answer, si
                              .scratch = arena,
                              .top = (size_t)shared->top,
                              .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
-    hu_out             *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out             *out = hu_output_open(shared->output, err);
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_ras_json(&r, out);
     else
@@ -57,11 +58,11 @@ static int write_hang(const hu_shared *shared, const hu_beside *beside, const hu
                          .top = shared->top,
                          .color = hu_terminal_has_color(STDOUT_FILENO, shared->output, shared->color),
                          .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
-    hu_out         *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out         *out = hu_output_open(shared->output, err);
     int             rc = 0;
 
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         rc = hu_json_write_hang(&r, unread, out, err);
     else

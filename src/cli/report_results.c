@@ -2,35 +2,13 @@
  * report_results.c - results have no timeline, so there is no job to read: they are listed, or two files compared. */
 #include "cli/report_results.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "ingest/results.h"
 #include "render/results.h"
-
-bool hu_is_results(const char *path, const hu_limits *limits)
-{
-    const hu_input_options how = {.limits = *limits};
-    struct stat            about;
-    hu_error               unused;
-    hu_input  *in = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? hu_input_open(path, &how, &unused) : NULL;
-    const bool is = in && hu_results_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
-}
-
-static hu_out *open_output(const hu_shared *shared, hu_error *err)
-{
-    hu_out *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
-
-    if (!out && !shared->output)
-        hu_fail_memory(err);
-    return out;
-}
 
 int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
 {
@@ -45,7 +23,7 @@ int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const ch
                      other);
     for (size_t i = 0; rc == 0 && i < inputs->n; i++)
         rc = hu_results_read_path(inputs->at[i], &shared->limits, arena, &files[i], &err);
-    if (rc < 0 || !(out = open_output(shared, &err)))
+    if (rc < 0 || !(out = hu_output_open(shared->output, &err)))
         return hu_command_fail(&err);
     if (shared->json)
         hu_results_json(files, inputs->n, out);
@@ -54,7 +32,7 @@ int hu_report_results(const hu_shared *shared, const hu_inputs *inputs, const ch
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : HU_EXIT_OK;
 }
 
-int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
+int hu_diff_results(const hu_shared *shared, char **paths, const hu_diff_run run[2], hu_arena *arena)
 {
     hu_results files[2];
     hu_error   err = {0};
@@ -62,7 +40,7 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
     bool       has_memory;
 
     for (size_t k = 0; k < HU_COUNT(files); k++)
-        if (!hu_is_results(paths[k], &shared->limits))
+        if (run[k].kind != HU_INPUT_RESULTS)
             hu_fail(&err, HU_EUSAGE, paths[k], HU_NO_OFFSET,
                     "holds no results of benchmarks, which the other one does; pass two files of one kind");
     if (err.code)
@@ -81,7 +59,7 @@ int hu_diff_results(const hu_shared *shared, char **paths, hu_arena *arena)
                 HU_FMT(files[1].tool));
         return hu_command_fail(&err);
     }
-    if (!(out = open_output(shared, &err)))
+    if (!(out = hu_output_open(shared->output, &err)))
         return hu_command_fail(&err);
     has_memory = shared->json ? hu_results_diff_json(&files[0], &files[1], arena, out)
                               : hu_results_diff_text(&files[0], &files[1], arena,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "ingest/nsys_stats.h"
 #include "render/nsys_sums.h"
@@ -33,9 +34,9 @@ static int write_answer(const hu_shared *shared, const hu_nsys_sums *sums, hu_ar
 
     if (!hu_nsys_sums_measure(sums, arena, &answer))
         return hu_fail_memory(err);
-    out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    out = hu_output_open(shared->output, err);
     if (!out)
-        return shared->output ? err->code : hu_fail_memory(err);
+        return err->code;
     if (shared->json)
         hu_nsys_json(&r, arena, out);
     else

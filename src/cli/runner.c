@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "cli/help.h"
@@ -165,18 +164,14 @@ static const hu_listing *find_list(const hu_cli_call *call)
 static int write_list(const hu_cli_call *call, const hu_listing *list)
 {
     const hu_shared *shared = call->options;
-    const char      *path = shared->output;
     hu_error         err = {0};
     hu_out          *out;
 
     if (!hu_crew_is_first(call->crew))
         return 0;
-    out = path ? hu_out_open_file(path, &err) : hu_out_open_fd(STDOUT_FILENO);
-    if (!out) {
-        if (!err.code)
-            hu_fail_memory(&err);
+    out = hu_output_open(shared->output, &err);
+    if (!out)
         return hu_command_fail(&err);
-    }
     if (shared->json && list->write_json)
         list->write_json(out);
     else if (shared->csv && list->write_csv)

@@ -23,7 +23,7 @@
 
 enum { ROUND_MS = 100, DATAGRAMS_A_ROUND = 256 };
 
-const char *hu_trace_stranger_words(hu_trace_stranger kind)
+static const char *stranger_words(hu_trace_stranger kind)
 {
 #define S(id, words) words,
     static const char *const words_of[] = {HU_TRACE_STRANGERS(S)};
@@ -110,7 +110,7 @@ static void count_stranger(hu_trace_watch *w, hu_trace_stranger kind, const hu_k
 {
     if (w->strangers[kind]++ == 0 && !w->is_quiet)
         hu_command_say("not answered: process %d (user %d): processes like it %s", (int)m->pid, (int)m->uid,
-                       hu_trace_stranger_words(kind));
+                       stranger_words(kind));
 }
 
 /* Is it who it says it is, and one that we may ask?  Fills *p. */

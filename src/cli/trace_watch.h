@@ -56,6 +56,4 @@ int hu_trace_watch_run(hu_trace_watch *w, const volatile sig_atomic_t *stop, hu_
 
 void hu_trace_watch_close(hu_trace_watch *w);
 
-const char *hu_trace_stranger_words(hu_trace_stranger kind);
-
 #endif

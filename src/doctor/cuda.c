@@ -155,7 +155,8 @@ static const char *python_prefix(hu_doctor *d)
     return "";
 }
 
-const char *const *hu_job_sites(hu_doctor *d, size_t *n)
+/* Folders that the Python of PATH (then VIRTUAL_ENV, CONDA_PREFIX) imports packages from, in order; PYTHONPATH's first. */
+static const char *const *job_sites(hu_doctor *d, size_t *n)
 {
     static sites s;
     static bool  is_done;
@@ -209,7 +210,7 @@ const hu_job_torch *hu_job_torch_of(hu_doctor *d)
     static hu_job_torch found;
     static bool         is_done;
     size_t              n;
-    const char *const  *folders = hu_job_sites(d, &n);
+    const char *const  *folders = job_sites(d, &n);
     const char         *file, *cuda;
 
     for (size_t i = 0; !is_done && i < n; i++) {
@@ -246,7 +247,7 @@ static const char *version_of_folder(hu_doctor *d, const char *folder, const cha
 const char *hu_job_package(hu_doctor *d, const char *name, const char **where)
 {
     size_t             n, n_names;
-    const char *const *folders = hu_job_sites(d, &n), *const * names;
+    const char *const *folders = job_sites(d, &n), *const * names;
 
     for (size_t i = 0; i < n; i++) {
         n_names = 0;

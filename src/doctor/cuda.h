@@ -34,9 +34,6 @@ const char *hu_cuda_library_version(hu_doctor *d, const char *path);
 
 /* -- what a job would load --------------------------------------------------------------------------------------------- */
 
-/* Folders that the Python of PATH (then VIRTUAL_ENV, CONDA_PREFIX) imports packages from, in order; PYTHONPATH's first. */
-const char *const *hu_job_sites(hu_doctor *d, size_t *n);
-
 /* The PyTorch that it would import; `where` is NULL where there is none. */
 typedef struct {
     const char *where;   /* ".../torch/version.py" */

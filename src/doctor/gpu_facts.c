@@ -375,7 +375,8 @@ static void tell_witness(hu_doctor *d, const char *text)
     }
 }
 
-const char *hu_gpu_facts_text(hu_doctor *d)
+/* The lines of the file holdup/facts; "" where there is no driver. */
+static const char *facts_text(hu_doctor *d)
 {
     static const char *lines; /* of this machine, which stays the same */
 
@@ -400,7 +401,7 @@ const hu_gpu_facts *hu_gpu_facts_of(hu_doctor *d)
 
     if (!is_filled) {
         begin(&facts);
-        take_lines(&facts, hu_gpu_facts_text(d));
+        take_lines(&facts, facts_text(d));
         is_filled = true;
     }
     return &facts;

@@ -58,9 +58,6 @@ typedef struct {
 /* Never NULL; lives as long as the process. */
 const hu_gpu_facts *hu_gpu_facts_of(hu_doctor *d);
 
-/* The lines of the file holdup/facts; "" where there is no driver. */
-const char *hu_gpu_facts_text(hu_doctor *d);
-
 /*
  * For a check of GPUs: their facts, or NULL after it said why there are none: no such GPU (HU_VERDICT_NONE), no driver, no
  * answer.

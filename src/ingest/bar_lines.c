@@ -17,7 +17,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
-#include "ingest/step_lines.h"
+#include "ingest/line_numbers.h"
 
 static const double LEAST_S = 20;      /* elapsed, of the steps of one line: whole seconds are 5 % of it */
 static const double LEAST_LAST_S = 10; /* of the last ones of a bar */

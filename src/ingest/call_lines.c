@@ -16,7 +16,7 @@
 #include <ctype.h>
 
 #include "base/hash.h"
-#include "ingest/step_lines.h"
+#include "ingest/line_numbers.h"
 
 enum { SLOTS = 1 << 14, MOST_MEMBERS = SLOTS / 2, MOST_OPERATIONS = 64, MOST_NAME = 32, MOST_PROCESS = 96 };
 

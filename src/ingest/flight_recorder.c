@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/intern.h"
 #include "base/json_value.h"
@@ -51,18 +50,6 @@ bool hu_flight_recorder_probe(hu_str head)
     for (size_t i = 0; i < HU_COUNT(keys); i++)
         found += hu_str_has(head, keys[i]);
     return is_pickle ? found > 0 : hu_str_has(head, keys[1]) || hu_str_has(head, keys[2]);
-}
-
-bool hu_flight_recorder_is_file(const char *path)
-{
-    const hu_input_options how = {.limits = hu_limits_default()};
-    struct stat            st;
-    hu_input              *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? hu_input_open(path, &how, NULL) : NULL;
-    const bool             is = in && hu_flight_recorder_probe(hu_input_head(in));
-
-    if (in)
-        hu_input_close(in);
-    return is;
 }
 
 static bool is_digit(char c)

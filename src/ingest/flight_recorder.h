@@ -9,9 +9,6 @@
 /* Does this beginning of a file look like a dump? */
 bool hu_flight_recorder_probe(hu_str head);
 
-/* The same of a file; false for pipes, which would lose what is looked at, and for what cannot be opened. */
-bool hu_flight_recorder_is_file(const char *path);
-
 /*
  * Reads a dump, pickle or JSON; a pickle executes nothing.  What it holds lives in out->arena, which the caller frees with
  * hu_flight_recorder_free, also after a failure.  The rank comes from the dump, else from the end of the file's name.

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_log.h - what a monitor sampled of GPUs while a job ran, whatever the monitor (docs/formats/node-log.md lists them).
- *
- * It becomes counter tracks of a trace of the same time, by the wall clock.  Which GPU a rank worked on is taken from the
- * log's job information, or there is only one; else the node's GPUs are told of without saying which is whose.
- */
+ * node_log.h - what a monitor sampled of GPUs while a job ran, whatever the monitor (docs/formats/node-log.md lists them). */
 #ifndef HU_INGEST_NODE_LOG_H
 #define HU_INGEST_NODE_LOG_H
 
 #include "base/gpu_counters.h"
 #include "base/input.h"
-#include "trace/builder.h"
 
 enum { HU_NODE_SEVERAL = -2 }; /* ranks of one GPU */
 
@@ -131,7 +126,7 @@ typedef struct {
 typedef struct {
     hu_arena *arena;
     HU_VEC(hu_node_gpu) gpus;
-    HU_VEC(hu_node_sample) samples; /* by GPU, quantity and time, when hu_node_log_end was called */
+    HU_VEC(hu_node_sample) samples; /* by GPU, quantity and time, after hu_node_order */
     HU_VEC(hu_node_zone) zones;
     HU_VEC(hu_node_zone_sample) zone_samples; /* by zone and time, likewise */
     HU_VEC(hu_node_count) counts;             /* by GPU, kind and time, likewise */
@@ -154,10 +149,24 @@ static inline bool hu_node_is_moment(int64_t ns)
     return ns < INT64_C(1000000000000000000); /* September 2001 */
 }
 
+/* Takes a time, if it is one, into a span; 0, 0: nothing is in it yet. */
+static inline void hu_node_widen(int64_t *first_ns, int64_t *last_ns, int64_t ns)
+{
+    if (hu_node_is_moment(ns))
+        return;
+    *first_ns = *last_ns == 0 || ns < *first_ns ? ns : *first_ns;
+    *last_ns = ns > *last_ns ? ns : *last_ns;
+}
+
 /* Of a gap between samples, what may be the period of a monitor: at most a day. */
 static inline int64_t hu_node_period(int64_t gap_ns)
 {
     return gap_ns < INT64_C(86400000000000) ? gap_ns : INT64_C(86400000000000);
+}
+
+static inline bool hu_node_is_one_series(const hu_node_sample *a, const hu_node_sample *b)
+{
+    return a->gpu == b->gpu && a->quantity == b->quantity;
 }
 
 /* Does it hold any sample? */
@@ -180,22 +189,5 @@ int hu_node_log_read(hu_node_log *log, hu_input *in, hu_error *err);
 
 /* The same for a path. */
 int hu_node_log_read_path(hu_node_log *log, const char *path, const hu_limits *limits, hu_error *err);
-
-/* When all files were read: sorts.  False: no memory. */
-bool hu_node_log_end(hu_node_log *log);
-
-/* How a log fits a trace. */
-typedef enum {
-    HU_NODE_NONE,     /* there is no log */
-    HU_NODE_ADDED,    /* its samples are counter tracks now */
-    HU_NODE_OWN,      /* the trace holds samples of its own, which stay */
-    HU_NODE_NO_CLOCK, /* the trace does not say when it was taken */
-    HU_NODE_NO_TIMES, /* the log does not say when it was taken */
-    HU_NODE_APART,    /* no sample lies in its time */
-    HU_NODE_WHICH,    /* the log is of several nodes, and the trace does not say which is its own */
-} hu_node_fit;
-
-/* Adds what belongs to the trace of a rank (-1: not known) that is read and not frozen. */
-hu_node_fit hu_node_log_add(const hu_node_log *log, int64_t rank, hu_builder *b);
 
 #endif

@@ -4,6 +4,7 @@
 #define HU_INGEST_NODE_SINK_H
 
 #include "ingest/node_log.h"
+#include "trace/builder.h"
 
 enum { HU_NODE_TEXT = 128, HU_NODE_MOST_GPUS = 4096 };
 

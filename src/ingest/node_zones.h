@@ -3,7 +3,7 @@
 #ifndef HU_INGEST_NODE_ZONES_H
 #define HU_INGEST_NODE_ZONES_H
 
-#include "ingest/node_log.h"
+#include "ingest/node_tracks.h"
 
 /* Adds a value of a zone of a node.  Texts are copied.  False: no memory. */
 bool hu_node_zones_take(hu_node_log *log, hu_str host, hu_str zone, int64_t ns, double joules);

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "ingest/format.h"
 #include "ingest/log_pattern.h"
-#include "ingest/step_log.h"
+#include "ingest/log_probe.h"
 #include "ingest/strangers.h"
 
 /* A dictionary as Python prints it, which trainers do into logs: "{'loss': 2.1, 'epoch': 0.02}". */
@@ -21,7 +21,7 @@ static int fail_text(hu_input *in, hu_str head, hu_error *err)
 {
     const char *pattern = hu_log_pattern_for(head);
 
-    if (hu_step_log_begins(in))
+    if (hu_log_probe_beginning(in))
         return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                        "this is a log, which has no timeline; `holdup report FILE` tells what it says%s",
                        hu_input_path(in) ? "" : ", and `holdup report -` what a pipe does");

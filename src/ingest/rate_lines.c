@@ -21,6 +21,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "ingest/line_numbers.h"
 #include "ingest/step_lines.h"
 
 enum { LOOKED_BACK = 8, TWIN_LINES = 40 };

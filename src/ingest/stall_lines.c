@@ -18,6 +18,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "ingest/line_numbers.h"
 #include "ingest/step_lines.h"
 
 enum { MOST_STALLS = 256, MOST_ABOUT = 200, MOST_RANKS = 1 << 14 };

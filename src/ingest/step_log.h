@@ -8,15 +8,6 @@
 #include "base/input.h"
 #include "trace/step_log.h"
 
-/*
- * Is there a line of a step, or one of NCCL's, in this input, which is used up by looking?  It may stand anywhere, so all of
- * a text may be read, unless another reader knows its beginning.  `any_text`: what no other reader knows will do.
- */
-bool hu_step_log_is(hu_input *in, bool any_text);
-
-/* The same of its beginning, some hundred KiB: for what may also be another thing, and is not to be read twice. */
-bool hu_step_log_begins(hu_input *in);
-
 /* What the user says of lines. */
 typedef struct {
     const regex_t *pattern; /* finds those of steps: groups are number, time and, if there, unit; NULL: known forms */
@@ -32,5 +23,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
 /* The same of a file. */
 int hu_step_log_read_path(const char *path, const hu_log_how *how, const hu_limits *limits, hu_arena *arena,
                           hu_step_log *out, hu_error *err);
+
+/* Do lines tell what a log is read for?  Reads until one does, or the beginning alone, some hundred KiB (`is_brief`). */
+bool hu_step_log_tells(hu_input *in, bool is_brief);
 
 #endif

@@ -81,7 +81,8 @@ static bool starts_with_any(hu_str text, const hu_str *words, size_t n)
     return false;
 }
 
-bool hu_xla_is_comm(hu_str op)
+/* Does a name or a category of an HLO operation say that it exchanges data between devices? */
+static bool is_comm(hu_str op)
 {
     static const hu_str anywhere[] = {{"all-reduce", 10},     {"all-gather", 10},         {"all-to-all", 10},
                                       {"reduce-scatter", 14}, {"collective-permute", 18}, {"collective-broadcast", 20}};
@@ -97,7 +98,7 @@ hu_kind hu_xla_op_kind(hu_str op, hu_str category, bool is_async)
         {"copy-start", 10}, {"copy-done", 9},      {"slice-start", 11},         {"slice-done", 10},        {"infeed", 6},
         {"outfeed", 7},     {"host transfer", 13}, {"dynamic-slice-start", 19}, {"dynamic-slice-done", 18}};
 
-    if (hu_xla_is_comm(op) || hu_xla_is_comm(category))
+    if (is_comm(op) || is_comm(category))
         return HU_KIND_COLLECTIVE;
     if (is_async || starts_with_any(op, copies, HU_COUNT(copies)) || starts_with_any(category, copies, HU_COUNT(copies)))
         return HU_KIND_MEMCPY;

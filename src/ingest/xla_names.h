@@ -20,9 +20,6 @@ size_t hu_xla_step_name(hu_str name, int64_t number, char out[HU_XLA_NAME_BYTES]
 /* "MemcpyH2D" is "Memcpy HtoD" elsewhere; "" for what is no copy. */
 hu_str hu_xla_copy_name(hu_str name);
 
-/* Does a name or a category of an HLO operation say that it exchanges data between devices? */
-bool hu_xla_is_comm(hu_str op);
-
 /* What an operation of a TPU does, by its name ("all-reduce-start.3") and category ("" unknown); is_async: its line says
    that it runs beside others. */
 hu_kind hu_xla_op_kind(hu_str op, hu_str category, bool is_async);

@@ -9,6 +9,7 @@
 #include "across/roster.h"
 #include "advise/say.h"
 #include "ingest/ncu.h"
+#include "ingest/node_order.h"
 #include "job/fitting.h"
 
 /* Nanoseconds since 1970 that are some time of this century, and no time since a machine started. */
@@ -99,7 +100,7 @@ static int add_node(const hu_inputs *files, const hu_limits *limits, hu_arena *a
             hu_unread_add(unread, arena, hu_str_of(files->at[i]), HU_STR(alone), err) < 0)
             return err->code;
     }
-    return hu_node_log_end(&out->node) ? 0 : hu_fail_memory(err);
+    return hu_node_order(&out->node) ? 0 : hu_fail_memory(err);
 }
 
 int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,

@@ -8,12 +8,12 @@
 
 #include "ingest/execution_trace.h"
 #include "ingest/flight_recorder.h"
+#include "ingest/log_probe.h"
 #include "ingest/nccl_ras.h"
 #include "ingest/ncu.h"
 #include "ingest/node_log.h"
 #include "ingest/nsys_stats.h"
 #include "ingest/results.h"
-#include "ingest/step_log.h"
 
 hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
 {
@@ -25,9 +25,10 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
            : hu_results_probe(head)         ? HU_INPUT_RESULTS
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
-           : hu_node_log_probe(head) ? (hu_step_log_begins(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
-           : hu_step_log_is(in, any_text) ? HU_INPUT_LOG                                       /* the last: it reads on */
-                                          : HU_INPUT_RANK;
+           : hu_node_log_probe(head)
+               ? (hu_log_probe_beginning(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */
+           : hu_log_probe(in, any_text) ? HU_INPUT_LOG                       /* the last: it reads on */
+                                        : HU_INPUT_RANK;
 }
 
 bool hu_input_is_file(const char *path)

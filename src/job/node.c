@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ingest/node_order.h"
+
 enum { FEWEST_BUSY = 3, FEWEST_MISSED = 3 };
 
 static const double BUSY_PCT = 50;      /* from which on a clock is one of work */
@@ -49,7 +51,7 @@ int hu_node_files_read(const hu_inputs *inputs, const hu_limits *limits, hu_aren
     for (size_t i = 0; i < inputs->n; i++)
         if (hu_node_log_read_path(out, inputs->at[i], limits, err) < 0)
             return err->code;
-    return hu_node_log_end(out) ? 0 : hu_fail_memory(err);
+    return hu_node_order(out) ? 0 : hu_fail_memory(err);
 }
 
 static hu_node_stat nothing(void)

@@ -4,7 +4,7 @@
 #define HU_JOB_RANK_H
 
 #include "advise/findings.h"
-#include "ingest/node_log.h"
+#include "ingest/node_tracks.h"
 #include "timeline/timeline.h"
 
 /* What nobody asked for is NULL or empty.  Owned by its job, which frees all of it. */

@@ -4,6 +4,7 @@
 
 #include "across/roster.h"
 #include "base/spare.h"
+#include "ingest/node_tracks.h"
 #include "ingest/open.h"
 #include "job/filling.h"
 
@@ -86,7 +87,7 @@ static hu_trace *open_rank(const hu_filling *w, hu_rank *r)
         rank = hu_builder_info(b)->rank;
         if (rank < 0)
             rank = hu_roster_rank_of_name(hu_str_of(r->input), w->inputs->n);
-        r->node = hu_node_log_add(w->options->node, rank, b);
+        r->node = hu_node_tracks_add(w->options->node, rank, b);
     }
     if (w->executions)
         hu_executions_lay(w->executions, hu_str_of(r->input), b);

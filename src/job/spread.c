@@ -27,6 +27,7 @@ typedef struct {
     hu_str  file, error;
 } lost;
 
+/* Of one process, or of all. */
 typedef struct {
     entry *at;
     size_t n;
@@ -43,6 +44,15 @@ typedef struct {
     share  *shares;
     size_t  n;
 } plan;
+
+/* What the command line names. */
+typedef struct {
+    char           **paths;
+    int              n;
+    const hu_limits *limits;
+    hu_arena        *arena; /* for all that is listed */
+    hu_error        *why;   /* each cannot be expanded here; code is 0 where it can */
+} arguments;
 
 #define ENTRY(F, T) F(T, I64, argument) F(T, STR, path) F(T, I64, bytes) F(T, I64, process)
 HU_WIRE_TABLE(entry, ENTRY);
@@ -66,24 +76,24 @@ static int64_t bytes_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0 ? (int64_t)st.st_size : -1;
 }
 
-static bool is_named(char **paths, int n, const char *path)
+static bool is_named(const arguments *a, const char *path)
 {
-    for (int k = 0; k < n; k++)
-        if (strcmp(paths[k], path) == 0)
+    for (int k = 0; k < a->n; k++)
+        if (strcmp(a->paths[k], path) == 0)
             return true;
     return false;
 }
 
 /* What lies beside the traces of a directory, but for what is named by itself. */
-static int add_beside(char **paths, int n, int k, hu_arena *arena, hu_inputs *inputs, hu_error *err)
+static int add_beside(const arguments *a, int k, hu_inputs *inputs, hu_error *err)
 {
     const size_t before = inputs->n;
     size_t       kept = before;
 
-    if (hu_inputs_add_beside(&paths[k], 1, arena, inputs, err) < 0)
+    if (hu_inputs_add_beside(&a->paths[k], 1, a->arena, inputs, err) < 0)
         return err->code;
     for (size_t i = before; i < inputs->n; i++)
-        if (!is_named(paths, n, inputs->at[i]))
+        if (!is_named(a, inputs->at[i]))
             inputs->at[kept++] = inputs->at[i];
     inputs->n = kept;
     return 0;
@@ -97,31 +107,30 @@ static void add_left(hu_left *all, const hu_left *more)
     all->n_traces += more->n_traces;
 }
 
-/* What this process sees.  An argument that cannot be expanded adds nothing; why[its number] says why. */
-static int list_own(char **paths, int n, int process, bool beside, const hu_limits *limits, hu_arena *arena, entries *out,
-                    hu_left *left, hu_error *why, hu_error *err)
+/* What this process sees.  An argument that cannot be expanded adds nothing. */
+static int list_own(const arguments *a, int process, bool beside, entries *out, hu_left *left, hu_error *err)
 {
     HU_VEC(entry) list = {0};
     HU_VEC(lost) unread = {0};
 
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < a->n; k++) {
         hu_inputs inputs;
 
-        if (hu_inputs_expand(&paths[k], 1, limits, arena, &inputs, &why[k]) < 0)
+        if (hu_inputs_expand(&a->paths[k], 1, a->limits, a->arena, &inputs, &a->why[k]) < 0)
             continue;
-        if (beside && add_beside(paths, n, k, arena, &inputs, err) < 0)
+        if (beside && add_beside(a, k, &inputs, err) < 0)
             return err->code;
         add_left(left, &inputs.left);
         for (size_t i = 0; i < inputs.unread.n; i++) {
             const lost u = {k, inputs.unread.at[i].file, inputs.unread.at[i].error};
 
-            if (!hu_vec_push(arena, &unread, u))
+            if (!hu_vec_push(a->arena, &unread, u))
                 return hu_fail_memory(err);
         }
         for (size_t i = 0; i < inputs.n; i++) {
             const entry e = {k, hu_str_of(inputs.at[i]), bytes_of(inputs.at[i]), process};
 
-            if (!hu_vec_push(arena, &list, e))
+            if (!hu_vec_push(a->arena, &list, e))
                 return hu_fail_memory(err);
         }
     }
@@ -217,42 +226,42 @@ static bool make_plan(entry *at, size_t n, int size, hu_arena *arena, plan *out)
 }
 
 /* What of one argument cannot be read, once for each file. */
-static int list_lost(int argument, const lost *at, size_t n, hu_arena *arena, hu_unread_list *out, hu_error *err)
+static int list_lost(int argument, const entries *all, hu_arena *arena, hu_unread_list *out, hu_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        bool is_listed = at[i].argument != argument;
+    for (size_t i = 0; i < all->n_lost; i++) {
+        const lost *l = &all->lost[i];
+        bool        is_listed = l->argument != argument;
 
         for (size_t k = 0; k < out->n && !is_listed; k++)
-            is_listed = hu_str_equal(out->at[k].file, at[i].file);
-        if (!is_listed && hu_unread_add(out, arena, at[i].file, at[i].error, err) < 0)
+            is_listed = hu_str_equal(out->at[k].file, l->file);
+        if (!is_listed && hu_unread_add(out, arena, l->file, l->error, err) < 0)
             return err->code;
     }
     return 0;
 }
 
 /*
- * What cannot be read, as one process would have listed it, with the arguments of which nobody sees anything; files[0..n)
- * are sorted by argument.  Returns 0, HU_ENOMEM, or the first error when there is nothing else.
+ * What cannot be read, as one process would have listed it, with the arguments of which nobody sees anything; files of
+ * `all` are sorted by argument.  Returns 0, HU_ENOMEM, or the first error when there is nothing else.
  */
-static int list_unread(char **paths, int n_arguments, const hu_error *why, const entry *files, size_t n, const lost *at,
-                       size_t n_lost, hu_arena *arena, hu_unread_list *out, hu_error *err)
+static int list_unread(const arguments *a, const entries *all, hu_unread_list *out, hu_error *err)
 {
     size_t i = 0;
 
-    for (int k = 0; k < n_arguments; k++) {
-        const bool is_seen = i < n && files[i].argument == k;
+    for (int k = 0; k < a->n; k++) {
+        const bool is_seen = i < all->n && all->at[i].argument == k;
 
-        while (i < n && files[i].argument == k)
+        while (i < all->n && all->at[i].argument == k)
             i++;
-        if (list_lost(k, at, n_lost, arena, out, err) < 0)
+        if (list_lost(k, all, a->arena, out, err) < 0)
             return err->code;
-        if (is_seen || !why[k].code)
+        if (is_seen || !a->why[k].code)
             continue;
-        if (n == 0) {
-            *err = why[k];
+        if (all->n == 0) {
+            *err = a->why[k];
             return err->code;
         }
-        if (hu_unread_add_error(out, arena, paths[k], &why[k], err) < 0)
+        if (hu_unread_add_error(out, a->arena, a->paths[k], &a->why[k], err) < 0)
             return err->code;
     }
     return 0;
@@ -283,11 +292,10 @@ static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire
 }
 
 /* Process 0: asks everybody, and tells everybody; a plan without files where there is an error. */
-static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const hu_error *why, hu_arena *arena, plan *out,
-                hu_unread_list *unread, hu_error *err)
+static int lead(hu_crew *crew, const arguments *a, entries own, plan *out, hu_unread_list *unread, hu_error *err)
 {
     HU_VEC(entry) all = {0};
-    HU_VEC(lost) unread_parts = {0};
+    HU_VEC(lost) lost_parts = {0};
     const int size = hu_crew_size(crew);
     int       rc = 0;
 
@@ -295,11 +303,11 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
     for (int p = 0; p < size; p++) {
         entries theirs = {0};
 
-        if (p && (rc = receive_table(crew, p, arena, &entries_wire, &theirs, err)) < 0)
+        if (p && (rc = receive_table(crew, p, a->arena, &entries_wire, &theirs, err)) < 0)
             crew->give_up(crew, err);
         if (p == 0)
             theirs = own;
-        if (theirs.n && !hu_vec_reserve(arena, &all, theirs.n)) {
+        if (theirs.n && !hu_vec_reserve(a->arena, &all, theirs.n)) {
             hu_fail_memory(err);
             crew->give_up(crew, err);
         }
@@ -308,16 +316,16 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
             all.at[all.n++] = theirs.at[i];
         }
         for (size_t i = 0; i < theirs.n_lost; i++)
-            if (!hu_vec_push(arena, &unread_parts, theirs.lost[i])) {
+            if (!hu_vec_push(a->arena, &lost_parts, theirs.lost[i])) {
                 hu_fail_memory(err);
                 crew->give_up(crew, err);
             }
     }
-    if (!make_plan(all.at, all.n, size, arena, out)) {
+    if (!make_plan(all.at, all.n, size, a->arena, out)) {
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    rc = list_unread(paths, n_arguments, why, all.at, all.n, unread_parts.at, unread_parts.n, arena, unread, err);
+    rc = list_unread(a, &(entries){all.at, all.n, lost_parts.at, lost_parts.n}, unread, err);
     if (rc < 0)
         *out = (plan){0};
     for (int p = 1; p < size; p++)
@@ -339,7 +347,7 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, const hu_limits *limits, hu_arena *arena,
                      hu_inputs *out, hu_error *err)
 {
-    hu_error *why;
+    arguments a = {.paths = paths, .n = n, .limits = limits, .arena = arena};
     plan      p = {0};
     entries   own;
     int      *reader;
@@ -350,17 +358,15 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, const hu_l
         return hu_inputs_expand(paths, n, limits, arena, out, err);
     if (!hu_crew_is_first(crew) && !hu_crew_await(crew))
         return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
-    why = hu_arena_calloc(arena, (size_t)n, sizeof *why);
+    a.why = hu_arena_calloc(arena, (size_t)n, sizeof *a.why);
     out->glances = hu_glances_new(arena, limits);
-    if (!why || !out->glances) {
+    if (!a.why || !out->glances) {
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), limits, arena, &own, &out->left, why, err) <
-        0)
+    if (list_own(&a, hu_crew_rank(crew), beside && hu_crew_is_first(crew), &own, &out->left, err) < 0)
         crew->give_up(crew, err);
-    rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
-                                : follow(crew, own, arena, &p, err);
+    rc = hu_crew_is_first(crew) ? lead(crew, &a, own, &p, &out->unread, err) : follow(crew, own, arena, &p, err);
     if (rc < 0)
         return rc;
     out->at = hu_arena_alloc(arena, (p.n + 1) * sizeof *out->at);

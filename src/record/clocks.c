@@ -92,7 +92,8 @@ hu_clock_snapshot hu_clocks_snapshot(hu_clock clock)
     return best;
 }
 
-double hu_clocks_rate(const hu_clock_snapshot *a, const hu_clock_snapshot *b)
+/* Ticks in a second from two snapshots that are apart; 0 when they are not. */
+static double rate_between(const hu_clock_snapshot *a, const hu_clock_snapshot *b)
 {
     const int64_t ns = b->monotonic_ns - a->monotonic_ns;
 
@@ -109,5 +110,5 @@ double hu_clocks_calibrate(hu_clock clock)
     do
         last = hu_clocks_snapshot(clock);
     while (last.monotonic_ns - first.monotonic_ns < CALIBRATION_NS);
-    return hu_clocks_rate(&first, &last);
+    return rate_between(&first, &last);
 }

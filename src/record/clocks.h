@@ -19,7 +19,4 @@ hu_clock_snapshot hu_clocks_snapshot(hu_clock clock);
 /* Ticks in a second, measured for some 5 ms between two snapshots; good to about 10 ppm.  Exact for CLOCK_MONOTONIC. */
 double hu_clocks_calibrate(hu_clock clock);
 
-/* The same from two snapshots that are further apart; 0 when they are not. */
-double hu_clocks_rate(const hu_clock_snapshot *a, const hu_clock_snapshot *b);
-
 #endif

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "record/clocks.h"
+#include "record/proc.h"
 
 enum {
     MILLISECOND_NS = 1000000,
@@ -159,18 +160,10 @@ static size_t send_due(hu_live *l)
 /* Field 22 of /proc/PID/stat; 0: not known. */
 static uint64_t began(pid_t pid)
 {
-    char        path[48], text[1024];
+    char        text[1024];
     const char *at;
-    size_t      n;
-    FILE       *f;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    f = fopen(path, "re");
-    if (!f)
-        return 0;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
+    hu_proc_read(text, sizeof text, "/proc/%d/stat", (int)pid);
     at = strrchr(text, ')');
     for (int field = 2; at && field < 22; field++) {
         at = strchr(at, ' ');
@@ -182,20 +175,12 @@ static uint64_t began(pid_t pid)
 /* The last number behind "NSpid:", which is the process's own. */
 static bool has_number_there(const char *pid, uint32_t number)
 {
-    char        path[300], text[4096];
+    char        text[4096];
     const char *line;
     char       *end;
-    size_t      n;
     uint64_t    last = 0;
-    FILE       *f;
 
-    snprintf(path, sizeof path, "/proc/%s/status", pid);
-    f = fopen(path, "re");
-    if (!f)
-        return false;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
+    hu_proc_read(text, sizeof text, "/proc/%.16s/status", pid);
     line = strstr(text, "\nNSpid:");
     for (line = line ? line + strlen("\nNSpid:") : NULL; line && *line == '\t'; line = end)
         last = strtoull(line + 1, &end, 10);

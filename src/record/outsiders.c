@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 
 #include "protocol/format.h"
 #include "protocol/redact.h"
+#include "record/proc.h"
 #include "record/static_program.h"
 
 enum { PAUSE_NS = 50000000, COST_FACTOR = 100, MOST = 65536, TEXT = 4096, MOST_ROWS = 4096 };
@@ -70,26 +70,6 @@ static int64_t now_ns(clockid_t clock)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* small files of /proc */
-
-__attribute__((format(printf, 3, 4))) static size_t read_proc(char *text, size_t room, const char *format, ...)
-{
-    char    path[96];
-    va_list args;
-    ssize_t n;
-    int     fd;
-
-    va_start(args, format);
-    vsnprintf(path, sizeof path, format, args);
-    va_end(args);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? 0 : read(fd, text, room - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 typedef struct {
     char     state, name[16];
     uint64_t at[STAT_FIELDS];
@@ -101,7 +81,7 @@ static bool read_stat(pid_t pid, stat_line *out)
     const char *open_at, *p;
     size_t      n, field = 1;
 
-    if (!read_proc(text, sizeof text, "/proc/%d/stat", (int)pid))
+    if (!hu_proc_read(text, sizeof text, "/proc/%d/stat", (int)pid))
         return false;
     open_at = strchr(text, '(');
     p = strrchr(text, ')');
@@ -150,7 +130,7 @@ static void numbers_of(pid_t pid, uint32_t *number, uint32_t *user)
 
     *number = (uint32_t)pid;
     *user = UINT32_MAX;
-    if (!read_proc(text, sizeof text, "/proc/%d/status", (int)pid))
+    if (!hu_proc_read(text, sizeof text, "/proc/%d/status", (int)pid))
         return;
     at = strstr(text, "\nUid:");
     if (at && (at = strchr(at, '\t')))
@@ -216,7 +196,7 @@ static bool is_preloaded(const hu_outsiders *o, pid_t pid)
 {
     static const char name[] = "LD_PRELOAD=";
     char              text[65536];
-    const size_t      n = read_proc(text, sizeof text, "/proc/%d/environ", (int)pid);
+    const size_t      n = hu_proc_read(text, sizeof text, "/proc/%d/environ", (int)pid);
 
     for (size_t at = 0; at < n; at += strlen(text + at) + 1)
         if (strncmp(text + at, name, strlen(name)) == 0 && strstr(text + at, o->library))
@@ -382,7 +362,7 @@ static void visit_children(hu_outsiders *o, pid_t pid)
     d = opendir(path);
     while (d && (e = readdir(d))) {
         if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
-            !read_proc(text, sizeof text, "/proc/%d/task/%.16s/children", (int)pid, e->d_name))
+            !hu_proc_read(text, sizeof text, "/proc/%d/task/%.16s/children", (int)pid, e->d_name))
             continue;
         for (char *at = text, *end; (child = (pid_t)strtol(at, &end, 10)) > 0; at = end)
             visit(o, child);

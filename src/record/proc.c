@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,19 +12,39 @@
 
 enum { MAPS_MOST = 64 << 20, PATH_MOST = 4096 };
 
-pid_t hu_proc_parent(pid_t pid)
+size_t hu_proc_read(char *text, size_t room, const char *format, ...)
 {
-    char    path[48], text[512], *name_end;
+    char    path[96];
+    va_list args;
     ssize_t n;
     int     fd;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    va_start(args, format);
+    vsnprintf(path, sizeof path, format, args);
+    va_end(args);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
+    n = fd < 0 ? 0 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
     text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+uint64_t hu_proc_signals(pid_t pid, const char *key)
+{
+    char        text[4096];
+    const char *line;
+
+    hu_proc_read(text, sizeof text, "/proc/%d/status", (int)pid);
+    line = strstr(text, key);
+    return line ? strtoull(line + strlen(key), NULL, 16) : 0;
+}
+
+pid_t hu_proc_parent(pid_t pid)
+{
+    char text[512], *name_end;
+
+    hu_proc_read(text, sizeof text, "/proc/%d/stat", (int)pid);
     name_end = strrchr(text, ')');
     return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
 }

@@ -9,6 +9,13 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+/* What a file of /proc says, at most room - 1 bytes and a NUL; its path is as for printf.  Returns how many bytes; 0: it
+ * cannot be read. */
+__attribute__((format(printf, 3, 4))) size_t hu_proc_read(char *text, size_t room, const char *format, ...);
+
+/* Signals that a line of /proc/PID/status lists, "SigCgt:" …; bit 0 is signal 1.  0: cannot be told. */
+uint64_t hu_proc_signals(pid_t pid, const char *key);
+
 /* Which process started this one, from "PID (NAME) STATE PPID"; 0: cannot be told. */
 pid_t hu_proc_parent(pid_t pid);
 

@@ -21,6 +21,7 @@
 
 #include "record/clocks.h"
 #include "record/descendants.h"
+#include "record/proc.h"
 #include "record/witness.h"
 
 enum {
@@ -106,22 +107,10 @@ static void stop(supervisor *s)
 
 /* processes */
 
-/* Has this process a handler for the signal?  "SigCgt:\t..." of /proc/PID/status. */
+/* Has this process a handler for the signal? */
 static bool handles(pid_t pid, int signal)
 {
-    char   path[48], text[4096], *line;
-    size_t n;
-    FILE  *f;
-
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    f = fopen(path, "re");
-    if (!f)
-        return false;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    line = strstr(text, "SigCgt:");
-    return line && (strtoull(line + strlen("SigCgt:"), NULL, 16) >> (signal - 1) & 1);
+    return hu_proc_signals(pid, "SigCgt:") >> (signal - 1) & 1;
 }
 
 static void save(supervisor *s)

@@ -46,17 +46,10 @@ static bool read_status(FILE *f, const char *key, bool takes_last, long *out)
 /* "PID (NAME) STATE ..."; the 22nd field is when it was started. */
 static bool read_stat(pid_t pid, char *state, uint64_t *started, char *name)
 {
-    char    path[PATH_ROOM], text[STAT_ROOM], *open_bracket, *close_bracket, *p;
-    ssize_t n;
-    int     fd;
+    char text[STAT_ROOM], *open_bracket, *close_bracket, *p;
 
-    path_of(pid, "stat", path);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!hu_proc_read(text, sizeof text, "/proc/%d/stat", (int)pid))
         return false;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
     open_bracket = strchr(text, '(');
     close_bracket = strrchr(text, ')');
     if (!open_bracket || !close_bracket || close_bracket[1] != ' ')

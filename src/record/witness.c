@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/close_fds.h"
+#include "record/proc.h"
 
 enum { OTHERS_NS = 10000000 };
 
@@ -57,24 +56,6 @@ void hu_witness_end(hu_witness *witness)
     witness->pid = 0;
 }
 
-/* The line "ShdPnd:\t0000000000000002" of /proc/PID/status. */
-static uint64_t pending(pid_t pid)
-{
-    char   path[48], text[4096], *line;
-    FILE  *f;
-    size_t n;
-
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    f = fopen(path, "re");
-    if (!f)
-        return 0;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    line = strstr(text, "ShdPnd:");
-    return line ? strtoull(line + strlen("ShdPnd:"), NULL, 16) : 0;
-}
-
 bool hu_witness_saw(hu_witness *witness, int signal)
 {
     const struct timespec others = {0, OTHERS_NS};
@@ -82,7 +63,7 @@ bool hu_witness_saw(hu_witness *witness, int signal)
     if (witness->pid <= 0)
         return false;
     nanosleep(&others, NULL);
-    if (!(pending(witness->pid) >> (signal - 1) & 1))
+    if (!(hu_proc_signals(witness->pid, "ShdPnd:") >> (signal - 1) & 1))
         return false;
     hu_witness_end(witness);
     hu_witness_start(witness);

@@ -33,21 +33,17 @@ static void say_call(const hu_log_calls *calls, const hu_log_call *call, bool ha
 }
 
 /* "Rank 3 (node1:4711)", "ranks 3 and 5", "process node1:4711": of those that are odd, the first with its process. */
-static void say_odd(const hu_calls_answer *a, bool is_first, char out[WORDS_BYTES])
+static void say_odd(const hu_log_report *r, bool is_first, char out[WORDS_BYTES])
 {
-    const hu_log_member *m = a->odd[0];
-    hu_arena            *arena = hu_arena_new();
-    int64_t             *ranks = arena ? hu_arena_alloc(arena, a->n_odd * sizeof *ranks) : NULL;
-    hu_out              *text = ranks ? hu_out_open_memory(arena) : NULL;
-    hu_str               words = HU_STR("");
+    const hu_calls_answer *a = &r->answer->calls;
+    const hu_log_member   *m = a->odd[0];
+    int64_t               *ranks = m->rank < 0 ? NULL : hu_arena_alloc(r->scratch, a->n_odd * sizeof *ranks);
+    hu_out                *text = ranks ? hu_out_open_memory(r->scratch) : NULL;
 
-    if (m->rank < 0 || !text) {
+    if (!text) {
         snprintf(out, WORDS_BYTES, "%crocess %.*s%s", is_first ? 'P' : 'p',
                  (int)(m->process.n < NAME_BYTES ? m->process.n : NAME_BYTES), m->process.p,
                  a->n_odd > 1 ? " and others" : "");
-        if (text)
-            hu_out_take(text, &words, NULL);
-        hu_arena_free(arena);
         return;
     }
     for (size_t i = 0; i < a->n_odd; i++)
@@ -55,10 +51,7 @@ static void say_odd(const hu_calls_answer *a, bool is_first, char out[WORDS_BYTE
     hu_flight_say_ranks(text, ranks, a->n_odd, is_first);
     if (a->n_odd == 1)
         hu_out_printf(text, " (%.*s)", (int)(m->process.n < NAME_BYTES ? m->process.n : NAME_BYTES), m->process.p);
-    if (hu_out_take(text, &words, NULL) < 0)
-        words = HU_STR("");
-    snprintf(out, WORDS_BYTES, "%.*s", (int)(words.n < WORDS_BYTES - 1 ? words.n : WORDS_BYTES - 1), words.n ? words.p : "");
-    hu_arena_free(arena);
+    hu_log_hint_take(text, out, WORDS_BYTES);
 }
 
 /* "rank 0", "process node1:4711" */
@@ -86,13 +79,15 @@ static hu_said say_look(const hu_log_member *m)
     return said;
 }
 
-static void hint_behind(const hu_log_calls *calls, const hu_calls_answer *a, hu_log_hint *hint)
+static void hint_behind(const hu_log_report *r, hu_log_hint *hint)
 {
-    const hu_log_member *m = a->odd[0];
+    const hu_log_calls    *calls = &r->log->calls;
+    const hu_calls_answer *a = &r->answer->calls;
+    const hu_log_member   *m = a->odd[0];
     char       who[WORDS_BYTES], missed[WORDS_BYTES], call[WORDS_BYTES], last[WORDS_BYTES + 32] = "", most[80] = "";
     const bool is_one = a->n_odd == 1;
 
-    say_odd(a, true, who);
+    say_odd(r, true, who);
     say_call(calls, hu_log_call_of(a->other, a->number - 1), false, missed);
     if (m->n) {
         say_call(calls, hu_log_call_of(m, m->n - 1), true, call);
@@ -109,11 +104,13 @@ static void hint_behind(const hu_log_calls *calls, const hu_calls_answer *a, hu_
         last, is_one ? say_look(m).t : "py-spy dump --pid PID", is_one ? "it does" : "they do");
 }
 
-static void hint_differ(const hu_log_calls *calls, const hu_calls_answer *a, hu_log_hint *hint)
+static void hint_differ(const hu_log_report *r, hu_log_hint *hint)
 {
-    char who[WORDS_BYTES], odd[WORDS_BYTES], other[WORDS_BYTES];
+    const hu_log_calls    *calls = &r->log->calls;
+    const hu_calls_answer *a = &r->answer->calls;
+    char                   who[WORDS_BYTES], odd[WORDS_BYTES], other[WORDS_BYTES];
 
-    say_odd(a, false, who);
+    say_odd(r, false, who);
     say_call(calls, hu_log_call_of(a->odd[0], a->number - 1), true, odd);
     say_call(calls, hu_log_call_of(a->other, a->number - 1), true, other);
     HU_LOG_SAY(
@@ -131,7 +128,7 @@ void hu_calls_hints(const hu_log_report *r, hu_log_hint *out, size_t *n)
     const hu_calls_answer *a = &r->answer->calls;
 
     if (a->cause == HU_CALLS_DIFFER)
-        hint_differ(&r->log->calls, a, hu_log_hint_add(out, n, "calls_differ", INFINITY));
+        hint_differ(r, hu_log_hint_add(out, n, "calls_differ", INFINITY));
     else if (a->cause == HU_CALLS_BEHIND)
-        hint_behind(&r->log->calls, a, hu_log_hint_add(out, n, "calls_behind", r->answer->hang.call ? INFINITY : NAN));
+        hint_behind(r, hu_log_hint_add(out, n, "calls_behind", r->answer->hang.call ? INFINITY : NAN));
 }

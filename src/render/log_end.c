@@ -61,12 +61,8 @@ static void hint_end(const hu_log_end *end, hu_log_hint *out, size_t *n)
 /* Nor while a job hangs. */
 static void hint_hang(const hu_log_report *r, hu_log_hint *out, size_t *n)
 {
-    hu_log_hint *hint;
-
-    if (!r->answer->hang.call)
-        return;
-    hint = hu_log_hint_add(out, n, "collective_timeout", INFINITY);
-    hu_hang_sentence(&r->answer->hang, hint->words, sizeof hint->words);
+    if (r->answer->hang.call)
+        hu_hang_sentence(r, hu_log_hint_add(out, n, "collective_timeout", INFINITY));
 }
 
 void hu_end_hints(const hu_log_report *r, hu_log_hint *out, size_t *n)

@@ -147,17 +147,11 @@ static void say(const hu_log_hang *h, hu_out *out)
     hu_out_text(out, ".");
 }
 
-void hu_hang_sentence(const hu_log_hang *hang, char *out, size_t room)
+void hu_hang_sentence(const hu_log_report *r, hu_log_hint *hint)
 {
-    hu_arena *arena = hu_arena_new();
-    hu_out   *text = arena ? hu_out_open_memory(arena) : NULL;
-    hu_str    words = HU_STR("");
+    hu_out *text = hu_out_open_memory(r->scratch);
 
-    if (text) {
-        say(hang, text);
-        if (hu_out_take(text, &words, NULL) < 0)
-            words = HU_STR("");
-    }
-    snprintf(out, room, "%.*s", (int)(words.n < room ? words.n : room - 1), words.n ? words.p : "");
-    hu_arena_free(arena);
+    if (text)
+        say(&r->answer->hang, text);
+    hu_log_hint_take(text, hint->words, sizeof hint->words);
 }

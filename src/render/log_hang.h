@@ -6,8 +6,8 @@
 #include "base/json_out.h"
 #include "render/step_log.h"
 
-/* Who waits in what, and who did not reach it: for hang->call that is not NULL.  Cut at `room` bytes. */
-void hu_hang_sentence(const hu_log_hang *hang, char *out, size_t room);
+/* Who waits in what, and who did not reach it: where hang.call of the answer is not NULL. */
+void hu_hang_sentence(const hu_log_report *r, hu_log_hint *hint);
 
 void hu_hang_text(const hu_log_report *r, hu_out *out);
 void hu_hang_json(const hu_log_report *r, hu_json_out *j);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/out.h"
+
 enum { HU_LOG_HINTS = 24, HU_LOG_HINT_BYTES = 1200 };
 
 typedef struct {
@@ -23,6 +25,16 @@ static inline hu_log_hint *hu_log_hint_add(hu_log_hint *out, size_t *n, const ch
     hint->id = id;
     hint->most_saved = most_saved;
     return hint;
+}
+
+/* Ends a text in memory, of which `out` gets what fits; NULL, or no memory: "". */
+static inline void hu_log_hint_take(hu_out *text, char *out, size_t room)
+{
+    hu_str words = HU_STR("");
+
+    if (text && hu_out_take(text, &words, NULL) < 0)
+        words = HU_STR("");
+    snprintf(out, room, "%.*s", (int)(words.n < room ? words.n : room - 1), words.n ? words.p : "");
 }
 
 #define HU_LOG_SAY(hint, ...) snprintf((hint)->words, sizeof(hint)->words, __VA_ARGS__)

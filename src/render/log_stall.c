@@ -25,16 +25,15 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Of those in all files; false: no rank is told. */
-static bool say_ranks(const hu_log_stalls *list, hu_log_stall_kind kind, hu_arena *arena, stall *s)
+static bool say_ranks(const hu_log_stalls *list, hu_log_stall_kind kind, hu_arena *scratch, stall *s)
 {
     size_t   n = 0, most = 0;
     int64_t *ranks;
     hu_out  *text;
-    hu_str   words;
 
     for (size_t i = 0; i < list->n; i++)
         most += list->at[i].kind == kind ? list->at[i].ranks.n : 0;
-    ranks = most ? hu_arena_alloc(arena, most * sizeof *ranks) : NULL;
+    ranks = most ? hu_arena_alloc(scratch, most * sizeof *ranks) : NULL;
     if (!ranks)
         return false;
     for (size_t i = 0, k = 0; i < list->n; i++)
@@ -44,32 +43,30 @@ static bool say_ranks(const hu_log_stalls *list, hu_log_stall_kind kind, hu_aren
     for (size_t i = 0; i < most; i++)
         if (n == 0 || ranks[n - 1] != ranks[i])
             ranks[n++] = ranks[i];
-    text = hu_out_open_memory(arena);
-    if (!text)
+    text = hu_out_open_memory(scratch);
+    if (text)
+        hu_flight_say_ranks(text, ranks, n, true);
+    hu_log_hint_take(text, s->who, sizeof s->who);
+    if (s->who[0] == '\0')
         return false;
-    hu_flight_say_ranks(text, ranks, n, true);
-    if (hu_out_take(text, &words, NULL) < 0)
-        return false;
-    snprintf(s->who, sizeof s->who, "%.*s", (int)(words.n < sizeof s->who ? words.n : sizeof s->who - 1), words.p);
     s->is_one = n == 1;
     return true;
 }
 
 /* False: no file tells of that kind, or all went on behind it. */
-static bool find(const hu_log_stalls *list, hu_log_stall_kind kind, stall *s)
+static bool find(const hu_log_report *r, hu_log_stall_kind kind, stall *s)
 {
+    const hu_log_stalls *list = &r->log->stalls;
     const bool may_end = kind == HU_LOG_STALL_CONNECT || kind == HU_LOG_STALL_JOIN || kind == HU_LOG_STALL_RENDEZVOUS;
-    hu_arena  *arena = hu_arena_new();
 
     *s = (stall){.is_one = true};
     for (size_t i = 0; i < list->n && !s->first; i++)
         if (list->at[i].kind == kind && !(may_end && list->at[i].is_over))
             s->first = &list->at[i];
-    if (s->first && (!arena || !say_ranks(list, kind, arena, s)))
+    if (s->first && !say_ranks(list, kind, r->scratch, s))
         snprintf(s->who, sizeof s->who, "A process");
     if (s->first && s->first->waited_ms >= 0)
         snprintf(s->after, sizeof s->after, " after %s", hu_say_time((double)s->first->waited_ms * 1e6).t);
-    hu_arena_free(arena);
     return s->first != NULL;
 }
 
@@ -189,6 +186,6 @@ void hu_stall_hints(const hu_log_report *r, hu_log_hint *out, size_t *n)
     stall s;
 
     for (size_t k = 0; k < HU_LOG_STALL_KINDS; k++)
-        if (find(&r->log->stalls, (hu_log_stall_kind)k, &s))
+        if (find(r, (hu_log_stall_kind)k, &s))
             kinds[k].say(&s, hu_log_hint_add(out, n, kinds[k].id, INFINITY));
 }

@@ -15,7 +15,7 @@ const hu_log_experiment **hu_tuning_ranked(const hu_log_tuning *t, hu_arena *scr
 /* What an experiment is ranked by; NaN not measured. */
 double hu_tuning_value(const hu_log_tuning *t, const hu_log_experiment *e);
 
-void hu_tuning_text(const hu_log_report *r, hu_arena *scratch, hu_out *out);
-void hu_tuning_json(const hu_log_report *r, hu_arena *scratch, hu_json_out *j);
+void hu_tuning_text(const hu_log_report *r, hu_out *out);
+void hu_tuning_json(const hu_log_report *r, hu_json_out *j);
 
 #endif

@@ -11,7 +11,8 @@
 typedef struct {
     const hu_step_log   *log;
     const hu_log_answer *answer;
-    size_t               top; /* rows of each list; 0: 8 */
+    hu_arena            *scratch; /* for as long as it is written */
+    size_t               top;     /* rows of each list; 0: 8 */
     size_t               width;
     bool                 is_beside; /* a trace, which can tell why */
 } hu_log_report;
@@ -41,9 +42,9 @@ const char *hu_log_anew_key(hu_log_anew anew);
 /* "told", "given", "rate", "clock", "unknown" */
 const char *hu_log_unit_key(hu_log_unit unit);
 
-void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out);
+void hu_log_text(const hu_log_report *r, hu_out *out);
 
 /* docs/formats/step-log.md names the members. */
-void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out);
+void hu_log_json(const hu_log_report *r, hu_out *out);
 
 #endif

@@ -14,7 +14,11 @@ typedef struct {
     int64_t total_ns, calls_in_steps;
 } function;
 
-hu_str hu_kernel_function(hu_str name)
+/*
+ * Part of a demangled name, which ncu calls its function name: "reduce_kernel" of "void at::reduce_kernel<4, float>(int)".
+ * "" where there is none that a regular expression can hold as it is.
+ */
+static hu_str kernel_function(hu_str name)
 {
     const hu_str anonymous = HU_STR("(anonymous namespace)");
     size_t       end = 0, begin;
@@ -44,7 +48,7 @@ static size_t choose(const hu_kernels *k, size_t top, function out[MOST_FUNCTION
     size_t n = 0;
 
     for (size_t i = 0; i < k->n; i++) {
-        const hu_str name = hu_kernel_function(k->at[i].name);
+        const hu_str name = kernel_function(k->at[i].name);
         size_t       at = 0;
 
         while (at < n && !hu_str_equal(out[at].name, name))

@@ -7,12 +7,6 @@
 #include "base/out.h"
 
 /*
- * Part of a demangled name, which ncu calls its function name: "reduce_kernel" of "void at::reduce_kernel<4, float>(int)".
- * "" where there is none that a regular expression can hold as it is.
- */
-hu_str hu_kernel_function(hu_str name);
-
-/*
  * Writes the command line for the `top` functions that take most time.  Returns 0, or HU_EEMPTY where there is no kernel
  * that ncu could profile.
  */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "monitor/files.h"
 
 enum {
     NVIDIA_MAJOR = 195,
@@ -30,30 +31,6 @@ enum {
 };
 
 static const char FREEZER[] = "/freezer";
-
-static hu_str read_file(const char *path, char *text, size_t room)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t    n = 0;
-    ssize_t   got;
-
-    if (fd < 0)
-        return HU_STR("");
-    while (n < room && (got = read(fd, text + n, room - n)) > 0)
-        n += (size_t)got;
-    close(fd);
-    return (hu_str){text, n};
-}
-
-static hu_str next_line(hu_str *rest)
-{
-    const char  *at = memchr(rest->p, '\n', rest->n);
-    const hu_str line = at ? (hu_str){rest->p, (size_t)(at - rest->p)} : *rest;
-    const size_t taken = line.n + (at != NULL);
-
-    *rest = (hu_str){rest->p + taken, rest->n - taken};
-    return line;
-}
 
 static hu_slurm_job *slot_of(hu_slurm_groups *s, uint64_t id)
 {
@@ -84,8 +61,8 @@ static bool take_devices(hu_slurm_groups *s, const char *folder, const hu_owner 
                  freezer + strlen(FREEZER));
     else
         snprintf(path, sizeof path, "%s/devices.list", folder);
-    for (rest = read_file(path, text, sizeof text); rest.n;) {
-        const hu_str line = next_line(&rest);
+    for (rest = (hu_str){text, hu_files_bytes(AT_FDCWD, path, text, sizeof text)}; rest.n;) {
+        const hu_str line = hu_cut(&rest, '\n');
         const char  *blank = memchr(line.p, ' ', line.n);
         const hu_str from = {line.p + 2, line.n > 2 ? line.n - 2 : 0};
         const char  *colon = from.n ? memchr(from.p, ':', from.n) : NULL;
@@ -139,8 +116,8 @@ static bool each_process(const char *folder, int depth, size_t *left, bool (*vis
 
     if ((size_t)snprintf(path, sizeof path, "%s/cgroup.procs", folder) >= sizeof path)
         return false;
-    for (rest = read_file(path, text, sizeof text); rest.n && *left && !is_done;) {
-        const hu_str line = next_line(&rest);
+    for (rest = (hu_str){text, hu_files_bytes(AT_FDCWD, path, text, sizeof text)}; rest.n && *left && !is_done;) {
+        const hu_str line = hu_cut(&rest, '\n');
         uint64_t     pid;
 
         if (hu_parse_u64(line, &pid) && pid > 0 && pid <= INT32_MAX) {

@@ -117,7 +117,7 @@ static int write_log(hu_json_out *j, const hu_report *r, const hu_beside_log *l,
 
     if (!memory)
         return hu_fail_memory(err);
-    hu_log_json(&(hu_log_report){.log = &l->log, .answer = &l->says}, r->scratch, memory);
+    hu_log_json(&(hu_log_report){.log = &l->log, .answer = &l->says, .scratch = r->scratch}, memory);
     hu_beside_say_log(l, text, sizeof text);
     hu_json_open(j, NULL, '{');
     hu_json_str(j, "file", hu_str_of(l->file));

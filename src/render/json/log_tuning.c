@@ -30,10 +30,10 @@ static void write_experiment(hu_json_out *j, const hu_log_tuning *t, const hu_lo
     hu_json_close(j, '}');
 }
 
-void hu_tuning_json(const hu_log_report *r, hu_arena *scratch, hu_json_out *j)
+void hu_tuning_json(const hu_log_report *r, hu_json_out *j)
 {
     const hu_log_tuning      *t = &r->log->tuning;
-    const hu_log_experiment **list = hu_tuning_is_there(t) ? hu_tuning_ranked(t, scratch) : NULL;
+    const hu_log_experiment **list = hu_tuning_is_there(t) ? hu_tuning_ranked(t, r->scratch) : NULL;
     const bool                has_model = t->n_files > 0;
 
     if (!list) {

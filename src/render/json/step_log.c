@@ -175,10 +175,10 @@ static void write_nccl(hu_json_out *j, const hu_log_nccl *nccl)
     hu_json_close(j, '}');
 }
 
-void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
+void hu_log_json(const hu_log_report *r, hu_out *out)
 {
     hu_json_out  j = {.out = out, .is_empty = true};
-    hu_log_hint *hints = hu_arena_calloc(scratch, HU_LOG_HINTS, sizeof *hints);
+    hu_log_hint *hints = hu_arena_calloc(r->scratch, HU_LOG_HINTS, sizeof *hints);
     const size_t n = hints ? hu_log_hints(r, hints) : 0;
 
     hu_json_open(&j, NULL, '{');
@@ -196,7 +196,7 @@ void hu_log_json(const hu_log_report *r, hu_arena *scratch, hu_out *out)
     hu_bench_json(r, &j);
     hu_tables_json(r, &j);
     hu_inspector_json(r, &j);
-    hu_tuning_json(r, scratch, &j);
+    hu_tuning_json(r, &j);
     hu_json_open(&j, "hints", '[');
     for (size_t i = 0; i < n; i++) {
         hu_json_open(&j, NULL, '{');

@@ -138,8 +138,9 @@ static int write_log(hu_page *p, const hu_beside_log *l, hu_error *err)
     if (!memory)
         return hu_fail_memory(err);
     hu_beside_say_log(l, text, sizeof text);
-    hu_log_text(&(hu_log_report){.log = &l->log, .answer = &l->says, .width = WIDTH, .is_beside = true}, p->r->scratch,
-                memory);
+    hu_log_text(
+        &(hu_log_report){.log = &l->log, .answer = &l->says, .scratch = p->r->scratch, .width = WIDTH, .is_beside = true},
+        memory);
     write_file(p, "Log", l->file);
     hu_markup_text(p->out, hu_str_of(text));
     hu_out_text(p->out, "</p>\n");

@@ -150,13 +150,17 @@ static void write_name(hu_text_page *p, const char *heading, const char *file)
 static void write_log(hu_text_page *p, const hu_beside_log *l)
 {
     char                text[MOST_SAID];
-    const hu_log_report log = {
-        .log = &l->log, .answer = &l->says, .top = (size_t)p->r->top, .width = p->r->width, .is_beside = true};
+    const hu_log_report log = {.log = &l->log,
+                               .answer = &l->says,
+                               .scratch = p->r->scratch,
+                               .top = (size_t)p->r->top,
+                               .width = p->r->width,
+                               .is_beside = true};
 
     write_name(p, "LOG", l->file);
     if (hu_beside_say_log(l, text, sizeof text))
         hu_text_paragraph(p, text, 0);
-    hu_log_text(&log, p->r->scratch, p->out);
+    hu_log_text(&log, p->out);
 }
 
 /* What no other log says for it. */

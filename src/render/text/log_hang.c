@@ -7,9 +7,8 @@ enum { LABEL = 8, ROWS = 8 };
 
 static void write_one(const hu_log_report *r, const hu_log_timeout *t, hu_out *out)
 {
-    hu_arena *arena = hu_arena_new();
-    hu_out   *line = arena ? hu_out_open_memory(arena) : NULL;
-    hu_str    words = HU_STR("");
+    hu_out *line = hu_out_open_memory(r->scratch);
+    hu_str  words = HU_STR("");
 
     if (line) {
         hu_out_printf(line, "rank %lld  ", (long long)t->rank);
@@ -38,7 +37,6 @@ static void write_one(const hu_log_report *r, const hu_log_timeout *t, hu_out *o
     }
     hu_units_wrap(out, words, LABEL, LABEL + 2, r->width);
     hu_out_text(out, "\n");
-    hu_arena_free(arena);
 }
 
 void hu_hang_text(const hu_log_report *r, hu_out *out)

@@ -115,10 +115,10 @@ static void write_model(const hu_log_report *r, hu_out *out)
     write_wrapped(r, out, "model", line);
 }
 
-void hu_tuning_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
+void hu_tuning_text(const hu_log_report *r, hu_out *out)
 {
     const hu_log_tuning      *t = &r->log->tuning;
-    const hu_log_experiment **list = hu_tuning_is_there(t) ? hu_tuning_ranked(t, scratch) : NULL;
+    const hu_log_experiment **list = hu_tuning_is_there(t) ? hu_tuning_ranked(t, r->scratch) : NULL;
     const size_t              n = t->experiments.n, most = r->top ? r->top : ROWS;
     size_t                    n_measured = 0;
 

@@ -214,16 +214,16 @@ static void write_nccl(const hu_log_report *r, hu_out *out)
     hu_calls_text(r, out);
 }
 
-void hu_log_text(const hu_log_report *r, hu_arena *scratch, hu_out *out)
+void hu_log_text(const hu_log_report *r, hu_out *out)
 {
     const bool has_tables = r->log->benches.n || r->log->bus_prints.n || r->log->ops.n || r->log->flops.iter_ns > 0 ||
                             r->log->inspector.n_files || hu_tuning_is_there(&r->log->tuning);
-    hu_log_hint *hints = hu_arena_calloc(scratch, HU_LOG_HINTS, sizeof *hints);
+    hu_log_hint *hints = hu_arena_calloc(r->scratch, HU_LOG_HINTS, sizeof *hints);
     const size_t n = hints ? hu_log_hints(r, hints) : 0;
 
     hu_bench_text(r, out);
     hu_inspector_text(r, out);
-    hu_tuning_text(r, scratch, out);
+    hu_tuning_text(r, out);
     if (r->log->steps.n || !has_tables)
         write_title(r, out);
     write_step(r, out);
