@@ -120,6 +120,19 @@ class Overwriting(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("--output needs the name of a file", err)
 
+    def test_a_dash_is_standard_output(self) -> None:
+        for command, (before, after, source) in COMMANDS.items():
+            for name in file_options(command):
+                with self.subTest(command=command, option=name):
+                    words = [command, *before, str(source), *after]
+                    status, out, err = run(*words, name, "-")
+                    if name == "--output":
+                        self.assertEqual((status, out), run(*words)[:2], err)
+                    else:
+                        self.assertEqual((status, out), (2, b""))
+                        self.assertIn(f"{name} needs the name of a file: standard output is for the answer", err)
+                    self.assertFalse((ROOT / "-").exists())
+
     def test_two_outputs_of_one_name(self) -> None:
         out = self.folder / "x"
         for words in (["report", TRACE, "-o", out, "--html", out], ["check", TRACE, "-o", out, "--junit", self.folder / ".." / self.folder.name / "x"],

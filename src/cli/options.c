@@ -170,9 +170,13 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     case HU_OPTION_SWITCH:
         return store_switch(o, text, field, err);
     case HU_OPTION_TEXT:
-        if (!text[0] && (o->value == HU_VALUE_READ || o->value == HU_VALUE_WRITE))
+        if (!text[0] && (o->value == HU_VALUE_READ || o->value == HU_VALUE_WRITE || o->value == HU_VALUE_OUTPUT))
             return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs the name of a file", o->name);
-        *(const char **)field = text;
+        if (strcmp(text, "-") == 0 && o->value == HU_VALUE_WRITE)
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                           "--%s needs the name of a file: standard output is for the answer (./- is a file of that name)",
+                           o->name);
+        *(const char **)field = strcmp(text, "-") == 0 && o->value == HU_VALUE_OUTPUT ? NULL : text;
         return 0;
     case HU_OPTION_COUNT:
         if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 1)

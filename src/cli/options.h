@@ -24,6 +24,7 @@ typedef enum {
     HU_VALUE_PLAIN,
     HU_VALUE_READ,   /* a file that is read: no output may overwrite it (HU_OPTION_TEXT) */
     HU_VALUE_WRITE,  /* a file that is written: it must not be one that is read (HU_OPTION_TEXT) */
+    HU_VALUE_OUTPUT, /* the same, in place of standard output, which "-" means: stored as NULL */
     HU_VALUE_PATH,   /* a path, or a template of one */
     HU_VALUE_FOLDER, /* a directory */
 } hu_option_value;

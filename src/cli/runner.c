@@ -143,7 +143,7 @@ int hu_command_check_outputs(const hu_cli_call *call, const hu_inputs *inputs, h
     size_t      n = 0;
 
     for (size_t i = 0, n_rows = hu_command_rows(call->command, rows); i < n_rows; i++) {
-        if (rows[i].value == HU_VALUE_WRITE)
+        if (rows[i].value == HU_VALUE_WRITE || rows[i].value == HU_VALUE_OUTPUT)
             outputs[n++] = (hu_output){rows[i].name, *(const char *const *)field_of(call, &rows[i])};
         else if (rows[i].value == HU_VALUE_READ && !words)
             words = *(const char *const *)field_of(call, &rows[i]);

@@ -81,7 +81,7 @@ static const hu_option rows[HU_SHARED_COUNT] = {
     {"json", 'j', HU_OPTION_FLAG, NULL, "write JSON", AT(json), .heading = "output"},
     {"csv", 0, HU_OPTION_FLAG, NULL, "write CSV", AT(csv), .heading = "output", .lost_letter = 'c'},
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to FILE instead of standard output", AT(output), .heading = "output",
-     .value = HU_VALUE_WRITE},
+     .value = HU_VALUE_OUTPUT},
     {"color", 0, HU_OPTION_CHOICE, "WHEN", "colour the output: auto (default), always or never", AT(color), colors,
      .heading = "output"},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "print no progress and no notes on stderr", AT(quiet), .heading = "output"},
