@@ -73,12 +73,14 @@ class Computes(Case):
         answer = self.record(source, program, "spin", "0.6", "say")
         host, text = answer["ranks"][0]["host_time"], answer["verdict"]["text"]
         # what starts it takes longer on a crowded machine, and the program knows how long; what ends it comes behind its last word
-        self.assertGreaterEqual(host["process_cpu_ns"], 0.6e9)
         self.assertAlmostEqual(host["process_cpu_ns"], int(self.said), delta=0.03 * 0.6e9, msg=text)
         self.assertGreaterEqual(host["process_wall_ns"], 0.59e9)
         self.assertAlmostEqual(host["process_wall_ns"], host["step_ns"], delta=5e6)
-        self.assertRegex(text, "comput")
         self.assertNotRegex(text, "pipe|sleeps|no time")
+        if host["task_runnable_ns"] > host["task_running_ns"]:      # others had the CPU for longer than it had, and that is what is said
+            self.assertRegex(text, "waits for a CPU")
+            return
+        self.assertRegex(text, "comput")
         self.assertRegex(text, names)
 
     def test_without_a_call(self) -> None:
