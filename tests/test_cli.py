@@ -256,10 +256,11 @@ class CommandLine(unittest.TestCase):
         for path in [ONE, *traces()[:12:4], *traces()[12::24]]:     # tests/test_impossible.py walks over all
             for view in views:
                 with self.subTest(trace=path.name, view=view):
-                    status, out, err = run("report", path, "--view", view, "-n", 40)
-                    self.assertEqual(status, 0, err)
-                    self.assertTrue(out)
-                    self.assertLessEqual(max(len(line) for line in out.decode().splitlines() if not line.startswith("next")), 80)
+                    if not SANITIZED or "." not in view:        # a view prints its parts
+                        status, out, err = run("report", path, "--view", view, "-n", 40)
+                        self.assertEqual(status, 0, err)
+                        self.assertTrue(out)
+                        self.assertLessEqual(max(len(line) for line in out.decode().splitlines() if not line.startswith("next")), 80)
                     status, out, _ = run("report", path, "--view", view, "--csv")
                     rows = list(csv.reader(io.StringIO(out.decode(), newline="")))
                     self.assertEqual({len(r) for r in rows}, {len(rows[0])})

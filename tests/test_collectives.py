@@ -119,20 +119,22 @@ class Collectives(unittest.TestCase):
                 for way, env in (("shared memory", {}), ("TCP", TCP[mpi])):
                     ours: dict[str, float] = {}
                     theirs: dict[str, float] = {}
-                    for _ in range(TRIES):      # the least of quiet ones: other programs only make both slower
+                    tries = 0
+                    while tries < TRIES:      # the least of quiet ones: other programs only make both slower
                         for line in mpirun(mpi, 2, program, *sizes, env=env)[1].splitlines():
                             size, ns = line.split()
                             theirs[size] = min(theirs.get(size, 1e18), float(ns))
                         for size, word in sizes.items():
-                            found = measure(mpi, 2, "--sizes", word, "--seconds", "2", env=env)
+                            found = measure(mpi, 2, "--sizes", word, "--seconds", "1", env=env)
                             ns = next(s for s in found["series"] if s["kind"] == "point-to-point")["sizes"][0]["median_ns"]
                             if ns and found["pairs"]["queued_share"] < 0.1:
                                 ours[size] = min(ours.get(size, 1e18), ns)
-                        if all(0.5 < ours.get(size, 0) / theirs[size] < 2 for size in sizes):
+                        tries += 1
+                        if all(0.5 < ours.get(size, 0) / theirs[size] < 2 for size in sizes) or tries > 1 and is_crowded():     # it will be, for the next seconds
                             break
                     self.assertEqual(set(theirs), set(sizes))
                     if len(ours) < len(sizes):
-                        skip_loudly(f"{mpi}, {way}: other programs took the CPUs in each of {TRIES} tries")
+                        skip_loudly(f"{mpi}, {way}: other programs took the CPUs in each of {tries} tries")
                     if any(not 0.5 < ns / theirs[size] < 2 for size, ns in ours.items()) and is_crowded():
                         skip_loudly(f"{mpi}, {way}: a crowded machine, on which the ratios are {[round(ns / theirs[size], 2) for size, ns in ours.items()]}")
                         continue

@@ -186,6 +186,27 @@ class Fuzzing(unittest.TestCase):
 
 
 @unittest.skipIf(SANITIZED, "says nothing more about holdup")
+class Browser(unittest.TestCase):
+    """The Chromium without windows, which costs a third, or the other one: where that is installed, or Debian has nothing else."""
+
+    def asked(self, installed: str, known: bool) -> set[str]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for tool, line in {"dpkg-query": f'[ "$3" = "{installed}" ] && echo install ok installed', "id": "echo 0", "tee": "cat >/dev/null", "chmod": "",
+                               "apt-cache": "exit 0" if known else "exit 100", "apt-get": f'echo "$@" >>{folder}/asked'}.items():
+                (folder / tool).write_text(f"#!/bin/sh\n{line}\n")
+                (folder / tool).chmod(0o755)
+            do("scripts/setup", "test", env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            return {word for word in (folder / "asked").read_text().split() if word.startswith("chromium")}
+
+    def test_one_of_the_two(self) -> None:
+        self.assertEqual(self.asked("nothing", known=True), {"chromium-headless-shell"})
+        self.assertEqual(self.asked("nothing", known=False), {"chromium"})
+        self.assertEqual(self.asked("chromium", known=True), set())
+        self.assertEqual(self.asked("chromium-headless-shell", known=True), set())
+
+
+@unittest.skipIf(SANITIZED, "says nothing more about holdup")
 class WithoutRoot(unittest.TestCase):
     """`make demo` where nobody may install packages: what is there is used, or what is missing is named, with both ways out, and no half of a build is left."""
 

@@ -23,6 +23,7 @@ STATES = ("running", "runnable", "waiting", "unknown")
 
 class Case(unittest.TestCase):
     folder: pathlib.Path
+    said: str
 
     def setUp(self) -> None:
         if not pathlib.Path(DRIVER).exists():
@@ -43,6 +44,7 @@ class Case(unittest.TestCase):
         done = subprocess.run([*self.prefix(source), *options, "--", *map(str, command)], cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env=environment(), check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.said = done.stdout
         return self.read(source)
 
     def read(self, source: str) -> dict[str, Any]:
@@ -68,13 +70,17 @@ class Computes(Case):
     """0.6 s of CPU time by the program's own clock, whatever else the machine does."""
 
     def check(self, source: str, program: str, names: str) -> None:
-        answer = self.record(source, program, "spin", "0.6")
+        answer = self.record(source, program, "spin", "0.6", "say")
         host, text = answer["ranks"][0]["host_time"], answer["verdict"]["text"]
-        self.assertAlmostEqual(host["process_cpu_ns"] / 0.6e9, 1, delta=0.03, msg=text)
+        # what starts it takes longer on a crowded machine, and the program knows how long; what ends it comes behind its last word
+        self.assertAlmostEqual(host["process_cpu_ns"], int(self.said), delta=0.03 * 0.6e9, msg=text)
         self.assertGreaterEqual(host["process_wall_ns"], 0.59e9)
         self.assertAlmostEqual(host["process_wall_ns"], host["step_ns"], delta=5e6)
-        self.assertRegex(text, "comput")
         self.assertNotRegex(text, "pipe|sleeps|no time")
+        if host["task_runnable_ns"] > host["task_running_ns"]:      # others had the CPU for longer than it had, and that is what is said
+            self.assertRegex(text, "waits for a CPU")
+            return
+        self.assertRegex(text, "comput")
         self.assertRegex(text, names)
 
     def test_without_a_call(self) -> None:

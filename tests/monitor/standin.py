@@ -6,7 +6,6 @@ import functools
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -68,6 +67,17 @@ def _table(name: str, of: dict[str, int]) -> str:
 
 def build(cuda: str, out: pathlib.Path, without: tuple[str, ...] = (), also: tuple[pathlib.Path, ...] = ()) -> pathlib.Path:
     """The library at `out`, which exports what this header declares but for `without`; `also` are sources that it needs for one of the vendor's programs."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = out.with_suffix(".new")
+    new.write_bytes(compiled(cuda, without, also))
+    new.chmod(0o755)
+    new.rename(out)         # never into a file that somebody has mapped
+    return out
+
+
+@functools.cache
+def compiled(cuda: str, without: tuple[str, ...], also: tuple[pathlib.Path, ...]) -> bytes:
+    """The same library serves many tests, and a compiler takes longer than most of them."""
     h = header(cuda)
     with tempfile.TemporaryDirectory(prefix="holdup-nvml-") as name:
         scratch = pathlib.Path(name)
@@ -79,11 +89,7 @@ def build(cuda: str, out: pathlib.Path, without: tuple[str, ...] = (), also: tup
                         "-pthread", f"-I{scratch}", f"-isystem{h.folder}", f"-I{ROOT / 'tests/monitor'}", "-Wl,-soname,libnvidia-ml.so.1",
                         f"-Wl,--version-script={scratch / 'exported'}", "-o", scratch / "made.so",
                         ROOT / "tests/monitor/nvml_vendor.c", ROOT / "tests/monitor/scenario.c", *also], check=True)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        new = out.with_suffix(".new")
-        shutil.copy(scratch / "made.so", new)
-        new.rename(out)     # never into a file that somebody has mapped
-    return out
+        return (scratch / "made.so").read_bytes()
 
 
 class Scenario:

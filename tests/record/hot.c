@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hot.c - a program that spins, sleeps or has many threads, for tests of the CPU recorder.
  *
- *     hot spin SECONDS       in hot_function, called by caller_function
+ *     hot spin SECONDS [say] in hot_function, called by caller_function; prints what the process took of the CPU, in ns
  *     hot sleep SECONDS
  *     hot threads N          each spins for 20 ms
  *     hot forks N            children that spin for 20 ms, one after the other
@@ -48,6 +48,14 @@ __attribute__((noinline)) void caller_function(double seconds)
 
     while (cpu_now() < end)
         hot_function();
+}
+
+static void print_cpu(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    printf("%lld\n", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
 }
 
 static void *thread_main(void *unused)
@@ -173,9 +181,11 @@ int main(int argc, char **argv)
     const char  *what = argc > 1 ? argv[1] : "spin";
     const double number = argc > 2 ? strtod(argv[2], NULL) : 1;
 
-    if (strcmp(what, "spin") == 0)
+    if (strcmp(what, "spin") == 0) {
         caller_function(number);
-    else if (strcmp(what, "sleep") == 0)
+        if (argc > 3)
+            print_cpu();
+    } else if (strcmp(what, "sleep") == 0)
         usleep((useconds_t)(number * 1e6));
     else if (strcmp(what, "threads") == 0)
         return threads((int)number);
