@@ -46,8 +46,6 @@ MADE = {
     "asv.json": (b'{"commit_hash": "abc", "result_columns": ["result"], "results": {}}', "asv"),
     "flops.txt": (b"\n---- DeepSpeed Flops Profiler ----\n", "DeepSpeed's flops profiler"),
     # other profilers, and tools that watch a machine
-    "perf.folded": (b"python;_start;main 12\npython;_start;main;[unknown] 3\nswapper 5\n", "collapsed stacks"),
-    "pyspy.raw": (b"<module> (a.py:9);train (a.py:3) 66\n<module> (a.py:9);load (a.py:5) 15\n 1\n", "collapsed stacks"),
     "speedscope.json": (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"sampled","samples":[[0]],"weights":[1]}],"shared":{"frames":[]}}', "speedscope"),
     "scalene.json": (b'{\n    "alloc_samples": 0,\n    "args": [\n        "prog.py"\n    ],\n    "elapsed_time_sec": 3.2' + b" " * 70000 + b"}", "Scalene"),
     "pyinstrument.json": (b'{"start_time": 1795920616.04,"duration": 3.68,"sample_count": 1096,"root_frame": {}}', "pyinstrument"),
@@ -62,7 +60,6 @@ MADE = {
     "nvprof.csv": (b'==12== NVPROF is profiling process 12, command: ./a\n==12== Profiling result:\n"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n', "output of nvprof"),
     "nvprof-log.csv": (b'"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,us,\n"GPU activities",53.2,12.1,100,121.0,100.0,140.0,"k"\n', "CSV of nvprof"),
     "vtune.csv": (b"Function,CPU Time,CPU Time:Effective Time,CPU Time:Spin Time,Module\nmatmul,12.3,12.3,0,libmkl.so\n", "Intel VTune"),
-    "pprof.pb": (b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04\x32\x00\x32\x07samples\x32\x05count", "profile of pprof"),
     "gperftools.prof": (struct.pack("<8Q", 0, 3, 0, 10000, 0, 1, 1, 4096), "gperftools"),
     "x.cpuprofile": (b'{"nodes":[{"id":1,"callFrame":{"functionName":"(root)","url":"","lineNumber":-1},"hitCount":0}],"startTime":1,"endTime":2,"samples":[1],"timeDeltas":[0]}', "V8"),
     "firefox.json": (b'{"meta":{"interval":1,"startTime":0,"product":"Firefox","stackwalk":1,"version":24},"libs":[],"threads":[]}', "Firefox"),

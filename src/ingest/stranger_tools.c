@@ -5,9 +5,9 @@
  */
 #include "ingest/strangers.h"
 
-#include "base/number.h"
+#include "ingest/profile.h"
 
-enum { MARKED = 4096, STACK_LINES = 10 };
+enum { MARKED = 4096 };
 
 #define RECORD        "`holdup run -- COMMAND` records what threads and the GPU do, and what they wait for"
 #define PYTHON_RECORD RECORD ", and torch.profiler with with_stack=True Python's functions"
@@ -99,8 +99,8 @@ static const struct {
 } json_marks[] = {
     {{"speedscope.app/file-format-schema.json", 38},
      {"", 0},
-     "a profile for speedscope (py-spy, pyinstrument, memray and others): functions by time, and not what a "
-     "thread waited for; " PYTHON_RECORD},
+     "a profile for speedscope (py-spy, pyinstrument, memray and others), which has no timeline of a job; `holdup report "
+     "FILE` tells its functions"},
     {{"\"alloc_samples\"", 15},
      {"\"args\"", 6},
      "a profile of Scalene: lines by time and memory, and not when they ran; " PYTHON_RECORD},
@@ -162,42 +162,6 @@ static bool is_gperftools(hu_str head)
     return head.n >= 40 && memcmp(head.p, start, 24) == 0 && memcmp(head.p + 32, start, 8) == 0;
 }
 
-/* "main;train;step 12": a stack from the outermost function on, and how often it was seen. */
-static bool is_stack(hu_str line)
-{
-    const char *blank = line.n ? memrchr(line.p, ' ', line.n) : NULL;
-    int64_t     n;
-
-    return blank && (blank == line.p || (blank[-1] != ',' && blank[-1] != ';')) &&
-           hu_parse_i64((hu_str){blank + 1, (size_t)(line.p + line.n - blank) - 1}, &n) && n >= 0;
-}
-
-/* All of the first lines are, and most have a caller. */
-static bool is_folded(hu_str head)
-{
-    size_t n = 0, deep = 0;
-
-    while (n < STACK_LINES && head.n) {
-        const char  *newline = memchr(head.p, '\n', head.n);
-        const hu_str line = {head.p, newline ? (size_t)(newline - head.p) : head.n};
-
-        if (!newline && n)
-            break;
-        if (!is_stack(line))
-            return false;
-        deep += memchr(line.p, ';', line.n) != NULL;
-        n++;
-        head = newline ? (hu_str){newline + 1, head.n - line.n - 1} : HU_STR("");
-    }
-    return n && 2 * deep > n;
-}
-
-/* Protobuf of pprof: a type of sample, of two numbers, begins it. */
-static bool is_pprof(hu_str head)
-{
-    return head.n > 16 && head.p[0] == 0x0a && head.p[1] == 4 && head.p[2] == 8 && head.p[4] == 0x10;
-}
-
 const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd)
 {
     return is_nvprof ? "a recording of nvprof (.nvvp), " NVPROF
@@ -239,10 +203,10 @@ const char *hu_stranger_tool_words(hu_str head)
         return "compressed by LZ4; unpack it (lz4 -dk FILE)";
     if (is_gperftools(head))
         return "a CPU profile of gperftools: functions by samples, without times; " RECORD;
-    if (is_folded(head))
-        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others): counts without "
-               "times; of perf, pass "
-               "what they were made of: perf.data, or the text of `perf script`; " PYTHON_RECORD;
+    if (hu_profile_is_folded(head))
+        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others), which has no timeline; "
+               "`holdup report FILE` tells its functions; of perf, what they were made of has times: perf.data, or the text of "
+               "`perf script`";
     if (hu_str_starts(head, HU_STR("<?xml")) && hu_str_has(part, HU_STR("<svg")))
         return "a picture (SVG), maybe a flame graph, without its numbers; pass what it was drawn from";
     for (size_t i = 0; i < HU_COUNT(marks); i++)
@@ -259,8 +223,8 @@ const char *hu_stranger_tool_impostor_words(hu_str head)
         return CPROFILE;
     if (database_words(head))
         return database_words(head);
-    if (is_pprof(head))
-        return "a profile of pprof: functions by samples, without times; " RECORD;
+    if (hu_profile_is_pprof(head))
+        return "a profile of pprof, which has no timeline; `holdup report FILE` tells its functions";
     if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
         return "the output of trtexec, without a timeline; " NSYS;
     if (head.n == 0 || !memchr("{[", head.p[0], 2) || hu_str_has(head, HU_STR("\"traceEvents\"")) ||

@@ -192,8 +192,9 @@ static void leave(hu_left *left, const char *path, bool is_trace)
    are of no concern. */
 static bool is_wanted(const hu_glance *seen, bool is_alone)
 {
-    return seen->kind == HU_INPUT_RESULTS ? is_alone
-                                          : seen->kind != HU_INPUT_RANK || hu_glance_is_of(seen, "torch-memory-snapshot");
+    return seen->kind == HU_INPUT_RESULTS || seen->kind == HU_INPUT_PROFILE
+               ? is_alone
+               : seen->kind != HU_INPUT_RANK || hu_glance_is_of(seen, "torch-memory-snapshot");
 }
 
 /* Of memory_profiler, by its beginning: other files that end so are data, and large. */
