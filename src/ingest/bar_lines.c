@@ -21,12 +21,15 @@
 
 static const double LEAST_S = 20;      /* elapsed, of the steps of one line: whole seconds are 5 % of it */
 static const double LEAST_LAST_S = 10; /* of the last ones of a bar */
+static const double LEAST_TOLD_S = 2;  /* elapsed, to tell a mean (Lightning) from a smoothed rate */
 
 typedef struct {
     uint64_t key;
     int64_t  n, total;
     double   elapsed_s; /* NaN: the bar prints the mean alone */
     double   mean_s;    /* of a step, as it is printed */
+    bool     is_line;   /* of Keras, without a bar: an epoch for each */
+    bool     has_valid; /* of Keras: validation's time is in the mean */
 } bar;
 
 static bool has_lower(hu_str text, const char *word)
@@ -163,6 +166,8 @@ static bool read_keras(hu_str line, bar *b)
         return false;
     b->key = 0;
     b->elapsed_s = NAN;
+    b->is_line = hu_str_starts((hu_str){line.p + n, line.n - n}, HU_STR(" - "));
+    b->has_valid = hu_str_has(line, HU_STR(" - val_"));
     b->mean_s = step_of_keras(line);
     return b->mean_s > 0;
 }
@@ -215,24 +220,39 @@ static bool end_bar(hu_bar_series *s, int64_t now_ns, hu_arena *arena)
     return !(s->taken_s == 0 && s->final_s > 0) || take(s, s->final_s * (double)(s->n - s->taken), now_ns, arena);
 }
 
-/* The last line of a Keras bar has the mean over all of it. */
+/* tqdm prints a bar's last number with the smoothed rate, and once more with the mean when the bar closes.  Lightning's rate is
+   always the mean, and what it prints again is with validation's time.  Elapsed: whole seconds, cut. */
+static bool is_mean_of_all(const hu_bar_series *s, const bar *b)
+{
+    const double seconds = b->mean_s * (double)(b->n - s->first);
+
+    return seconds >= 0.98 * b->elapsed_s && seconds <= 1.02 * (b->elapsed_s + 1);
+}
+
+/* The last line of a Keras bar has the mean over all of it, but for the one that validation follows. */
 static bool take_bar(hu_bar_series *s, const bar *b, uint64_t number, int64_t now_ns, hu_arena *arena)
 {
     const bool is_keras = isnan(b->elapsed_s);
-    const bool is_new = s->n == 0 || (b->n < s->n && (2 * b->n <= s->n || b->n == 1));
+    const bool is_new = s->n == 0 || (b->n < s->n && (2 * b->n <= s->n || b->n == 1)) ||
+                        (b->is_line && b->n == b->total && s->n == s->total);
 
-    if (!is_new && b->n <= s->n && !is_keras)
+    if (!is_new && b->n == s->n && b->n == b->total && !is_keras && is_mean_of_all(s, b) &&
+        (s->is_smoothed || s->s < LEAST_TOLD_S))
+        s->final_s = b->mean_s;
+    if (!is_new && b->n <= s->n && (!is_keras || b->has_valid))
         return true;
     if (is_new) {
         if (s->n && !end_bar(s, now_ns, arena))
             return false;
         s->epoch += s->n > 0;
+        s->first = b->n > 1 && b->n < b->total ? b->n : 0;
         s->taken = is_keras ? 0 : b->n; /* the first step compiles, and a run that goes on begins in the middle */
         s->taken_s = is_keras ? 0 : b->elapsed_s;
     }
     s->n = b->n;
     s->line = number;
-    s->final_s = is_keras || b->n == b->total ? b->mean_s : (double)NAN;
+    s->is_smoothed = (!is_new && s->is_smoothed) || (!is_keras && !is_mean_of_all(s, b));
+    s->final_s = is_keras || (b->n == b->total && is_mean_of_all(s, b)) ? b->mean_s : (double)NAN;
     if (is_keras)
         return true;
     s->s = b->elapsed_s;
