@@ -16,6 +16,23 @@ enum { MARKED = 4096 };
 #define NSYS          "record it with Nsight Systems: `nsys profile -o out COMMAND`, then pass out.nsys-rep"
 #define NVPROF        "which holdup does not read; " NSYS
 
+#define VALGRIND \
+    "a result of Valgrind: instructions or memory that it counted in a program that it slows down, and no times; " RECORD
+#define GOROUTINES \
+    "text of Go's runtime; `holdup report FILE` reads the same profile as pprof writes it (?debug=0, WriteTo(f, 0))"
+#define PPROF_TEXT "what `go tool pprof` printed; pass the profile that it read, whose functions `holdup report FILE` tells"
+#define SLURM      "what Slurm tells of a job: what it used in all, and not what it waited for; " RECORD
+#define MPI_SUMS   "sums of a job's MPI calls or functions, and not which rank waited for which; " RECORD ", MPI among it"
+#define JFR        "a recording of Java's Flight Recorder, which holdup does not read: functions of Java by samples; " RECORD
+#define SPANS      "spans of requests (OpenTelemetry, Jaeger): times between services, and nothing of threads and GPUs; " RECORD
+#define LTRACE     "the output of ltrace: calls of libraries, and nothing of what they are for; " RECORD
+#define HEAP       "a recording of heaptrack: who allocated host memory, and no trace; `heaptrack_print FILE` shows it; " RECORD
+#define BPFTRACE                                                                                                                   \
+    "the output of bpftrace: sums of a whole machine; of stacks, stackcollapse-bpftrace.pl makes collapsed ones, whose functions " \
+    "`holdup report FILE` tells; " RECORD
+#define SYSSTAT   "the output of sysstat (sar, sadf, iostat, mpstat or pidstat), " SAMPLES
+#define HYPERFINE "a result of hyperfine; `holdup report FILE` reads what --export-json writes"
+
 #define CPROFILE \
     "a profile of cProfile: functions by time, and not when they ran; `python -m pstats FILE` shows it; " PYTHON_RECORD
 
@@ -45,6 +62,40 @@ static const struct {
     {{"FIT Profiler Report", 19}, "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD},
     {{"<system version=", 16}, "a topology that NCCL wrote, and no trace of a job; " RECORD},
     {{"Flat profile:", 13}, "a profile of gprof: functions by time, and not when they ran; " RECORD},
+    {{"# callgrind format", 18}, VALGRIND},
+    {{"desc: I1 cache:", 15}, VALGRIND},
+    {{"desc: --massif-out-file", 23}, VALGRIND},
+    {{"desc: (none)\ncmd: ", 18}, VALGRIND},
+    {{"gmon\x01", 5},
+     "a profile of gprof, which `gprof PROGRAM FILE` prints: functions by time, and not when they ran; " RECORD},
+    {{"go 1.", 5}, "an execution trace of Go, which holdup does not read; `go tool trace FILE` shows it; " RECORD},
+    {{"FLR\0\0", 5}, JFR},
+    {{"heap profile: ", 14}, GOROUTINES},
+    {{"--- contention:", 15}, GOROUTINES},
+    {{"--- mutex:", 10}, GOROUTINES},
+    {{"goroutine profile: total ", 25}, GOROUTINES},
+    {{"goroutine ", 10}, "a dump of goroutines: where each was at one moment, and not for how long; " RECORD},
+    {{"JobID ", 6}, SLURM},
+    {{"JobID|", 6}, SLURM},
+    {{"             JOBID PARTITION", 28}, SLURM},
+    {{"@ mpiP", 6}, "a report of mpiP: " MPI_SUMS},
+    {{"##IPM", 5}, "a report of IPM: " MPI_SUMS},
+    {{"Reading Profile files in profile.", 33}, "a profile of TAU: " MPI_SUMS},
+    {{"Estimated aggregate size of event trace", 39}, "a table of scorep-score: " MPI_SUMS},
+    {{"Attaching 1 probe", 17}, BPFTRACE},
+    {{"@[\n", 3}, BPFTRACE},
+    {{"--procs-- ----", 14}, "the output of vmstat, " SAMPLES},
+    {{"               total        used        free", 44}, "the output of free, " SAMPLES},
+    {{"USER         PID %CPU", 21}, "the output of ps, " SAMPLES},
+    {{"# hostname;interval;timestamp;", 30}, SYSSTAT},
+    {{"\x96\xd5", 2}, "a file of sar (sa1, sadc), which holdup does not read: " SAMPLES},
+    {{"command,mean,stddev,median,", 27}, HYPERFINE},
+    {{"| Command | Mean [", 18}, HYPERFINE},
+    {{"Benchmark 1: ", 13}, HYPERFINE},
+    {{"# Running '", 11}, "a result of `perf bench`, " HARDWARE},
+    {{"Timer unit: 1e-", 15}, "a table of line_profiler: lines by time, and not when they ran; " PYTHON_RECORD},
+    {{"allocator,num_allocations,size,", 31}, "a table of memray: who allocated host memory, and no trace; " RECORD},
+    {{"\tCommand being timed: ", 22}, "the output of time -v: what a command used in all; " RECORD},
     {{"Wall time,Step,Value\n", 21},
      "a curve that TensorBoard exported, and no trace; pass the *.pt.trace.json that torch.profiler writes"},
 };
@@ -65,6 +116,34 @@ static const struct {
     {{"Self CPU %", 10},
      "a table that torch.profiler printed (key_averages().table()); pass the trace: "
      "prof.export_chrome_trace(\"trace.json\")"},
+    {{" probes...\n", 11}, BPFTRACE},
+    {{"CPU Efficiency: ", 16}, SLURM},
+    {{"== Using Valgrind-", 18}, "what Valgrind printed: faults of a program, and no times; " RECORD},
+    {{"Profile data file 'callgrind", 28}, VALGRIND},
+    {{"ms_print arguments:", 19}, VALGRIND},
+    {{"usecs/call     calls      function", 34}, LTRACE},
+    {{"SYS_brk(0", 9}, LTRACE},
+    {{"__libc_start_main(", 18}, LTRACE},
+    {{"setlocale(LC_ALL, \"\")  ", 23}, LTRACE},
+    {{"MOST CALLS TO ALLOCATION FUNCTIONS", 34}, HEAP},
+    {{"heaptrack.", 10}, HEAP},
+    {{"templated_functions", 19}, "a profile of TAU: " MPI_SUMS},
+    {{"Showing nodes accounting for ", 29}, PPROF_TEXT},
+    {{"PeriodType: ", 12}, PPROF_TEXT},
+    {{"# To display the perf.data header info", 38},
+     "a table of `perf report`; pass the perf.data that it was made of, or the text of `perf script`"},
+    {{"jdk.ExecutionSample", 19}, JFR},
+    {{"<sysstat", 8}, SYSSTAT},
+    {{",task-clock,", 12},
+     "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that holdup reads"},
+    {{"AT_FDCWD", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
+    {{"_/_   Recorded: ", 16}, "what pyinstrument printed; `pyinstrument -r speedscope -o FILE` writes what holdup reads"},
+    {{"ns/op", 5},
+     "a result of Go's benchmarks; of what takes the time, `go test -cpuprofile FILE` writes what holdup reads"},
+    {{"<torch.utils.benchmark.", 23}, "what a timer of torch.utils.benchmark printed, without a timeline; " RECORD},
+    {{"benchmark: 5.", 13}, "what pytest-benchmark printed; `holdup report FILE` reads what --benchmark-json=FILE writes"},
+    {{"# HELP python_info", 18}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
+    {{"_total counter\n", 15}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
     {{"% time     seconds  usecs/call", 30}, "a table of strace -c: sums of system calls; " RECORD},
     {{"execve(\"", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
     {{"futex(0x", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
@@ -97,6 +176,17 @@ static const struct {
     hu_str      mark, also; /* also: "" nothing */
     const char *words;
 } json_marks[] = {
+    {{"\"dhatFileVersion\"", 17}, {"", 0}, VALGRIND},
+    {{"\"resourceSpans\"", 15}, {"", 0}, SPANS},
+    {{"\"operationName\"", 15}, {"\"traceID\"", 9}, SPANS},
+    {{"\"trace_id\"", 10}, {"\"parent_id\"", 11}, SPANS},
+    {{"\"jdk.", 5}, {"\"recording\"", 11}, JFR},
+    {{"\"sysstat\"", 9}, {"\"hosts\"", 7}, SYSSTAT},
+    {{"\"counter-value\"", 15},
+     {"", 0},
+     "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that holdup reads"},
+    {{"\"column_metadata\"", 17}, {"\"columns\"", 9}, "a profile of Caliper: " MPI_SUMS},
+    {{"\"total_bytes_allocated\"", 23}, {"", 0}, "a summary of memray, and no trace; " RECORD},
     {{"speedscope.app/file-format-schema.json", 38},
      {"", 0},
      "a profile for speedscope (py-spy, pyinstrument, memray and others), which has no timeline of a job; `holdup report "
@@ -154,6 +244,12 @@ static bool is_memray(hu_str head)
     return hu_str_starts(head, HU_STR("\x04\x22\x4d\x18")) && hu_str_has(part_of(head, 64), HU_STR("memray"));
 }
 
+/* "Linux 6.1.0-13-amd64 (node1) \t01/02/26 \t_x86_64_\t(64 CPU)" */
+static bool is_sysstat(hu_str head)
+{
+    return hu_str_starts(head, HU_STR("Linux ")) && hu_str_has(part_of(head, 200), HU_STR(" CPU)"));
+}
+
 /* A header of words of 8 bytes: 0, 3, 0, the period in us, 0. */
 static bool is_gperftools(hu_str head)
 {
@@ -196,6 +292,10 @@ const char *hu_stranger_tool_words(hu_str head)
             return begins[i].words;
     if (is_marshal(head))
         return CPROFILE;
+    if (is_sysstat(head))
+        return SYSSTAT;
+    if (hu_str_starts(head, HU_STR("v ")) && hu_str_has(part_of(head, 128), HU_STR("\nX ")))
+        return HEAP;
     if (is_memray(head))
         return "a recording of memray: who allocated host memory, and no trace; `memray flamegraph FILE` "
                "shows it; " RECORD;
@@ -227,6 +327,8 @@ const char *hu_stranger_tool_impostor_words(hu_str head)
         return "a profile of pprof, which has no timeline; `holdup report FILE` tells its functions";
     if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
         return "the output of trtexec, without a timeline; " NSYS;
+    if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 64), HU_STR("s][info][gc")))
+        return "a log of Java's garbage collector: its pauses, and nothing of what threads waited for; " RECORD;
     if (head.n == 0 || !memchr("{[", head.p[0], 2) || hu_str_has(head, HU_STR("\"traceEvents\"")) ||
         hu_str_has(part, HU_STR("\"ph\"")))
         return NULL;
