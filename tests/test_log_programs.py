@@ -312,6 +312,17 @@ class Bars(Case):
         self.assertEqual((step["count"], step["steps"]), (3, 192))
         self.assertAlmostEqual(step["median_ns"] / 1e9, 0.1, delta=0.001)
 
+    def test_bars_of_rich(self) -> None:
+        """Lightning's, as it is printed into a file: the last line of the last epoch alone."""
+        bar = "Epoch {e}/3  ━━━━━━━━━━━━━━━━ {n}/640 0:{m:02}:{s:02} • 0:00:00 {r}it/s train_loss: 0.044\n                       val_loss: 0.060\n"
+        step = self.of(bar.format(e=3, n=640, m=1, s=4, r="9.95"))["step"]
+        self.assertEqual((step["count"], step["steps"], step["median_ns"]), (1, 640, 100_000_000))         # 64 s
+        step = self.of(bar.format(e=3, n=640, m=0, s=3, r="200.00"))["step"]
+        self.assertEqual((step["steps"], step["median_ns"]), (640, 5_000_000))
+        for other in (bar.format(e=3, n=640, m=1, s=4, r="99.50"), "Downloading ━━━━━━━━━━ 64/64 0:00:30 • 0:00:00 2.10it/s\n", "a ━━ 1/2 • it/s\n", "━ • \n", "━ 5/5 0:00:30 • 1 2.0MB/s\n"):
+            self.path.write_text(other)
+            self.assertEqual(run("report", self.path)[0], 3, other)
+
     def test_keras_with_validation(self) -> None:
         """Of a bar the mean before validation; of verbose=2 each line is an epoch."""
         bar = "".join(f"{n}/26 ━━━━━ 1s {ms}ms/step - loss: 0.1\r" for n, ms in ((1, 30), (25, 121), (26, 123)))

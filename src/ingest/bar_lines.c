@@ -5,6 +5,7 @@
  *   1%|  | 10/500 [00:10<08:30,  1.04s/it]
  *   100/100 ━━━━━━━━━━ 3s 35ms/step - loss: 2.3025
  *   100/100 [=====] - 3s 35ms/step - loss: 2.3
+ *   Epoch 1/1 ━━━━━━━━ 64/64 0:00:12 • 0:00:00 5.12it/s       (rich, of Lightning)
  *
  * Traps: the rate is no single step's: tqdm's is smoothed (or a running mean), Keras' a running mean over the epoch.  What
  * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  There
@@ -138,6 +139,39 @@ static bool read_tqdm(hu_str line, bar *b)
     return b->elapsed_s >= 0 && b->mean_s > 0;
 }
 
+/* The text behind and before a blank; the whole where there is none. */
+static hu_str last_word(hu_str *text)
+{
+    const char *blank = text->n ? memrchr(text->p, ' ', text->n) : NULL;
+    hu_str      word = *text;
+
+    if (blank)
+        word = (hu_str){blank + 1, (size_t)(text->p + text->n - blank) - 1};
+    *text = hu_str_trim((hu_str){text->p, text->n - word.n});
+    return word;
+}
+
+static bool read_rich(hu_str line, bar *b)
+{
+    static const char dot[] = " \xe2\x80\xa2 ";
+    const char       *at = memmem(line.p, line.n, dot, sizeof dot - 1);
+    hu_str            before = {line.p, at ? (size_t)(at - line.p) : 0}, behind, elapsed, count;
+    const char       *blank;
+
+    if (!at || !memmem(line.p, before.n, "\xe2\x94\x81", 3))
+        return false;
+    behind = (hu_str){at + sizeof dot - 1, (size_t)(line.p + line.n - at) - (sizeof dot - 1)};
+    elapsed = last_word(&before);
+    count = last_word(&before);
+    blank = memchr(behind.p, ' ', behind.n);
+    if (!blank || elapsed.n == 0 || count.n == 0 || count_at(count, b) != count.n || is_of_something_else(before))
+        return false;
+    b->key = key_of((hu_str){before.p, (size_t)((const char *)memmem(before.p, before.n, "\xe2\x94\x81", 3) - before.p)});
+    b->elapsed_s = elapsed_of(elapsed);
+    b->mean_s = step_of_rate(hu_str_trim((hu_str){blank, (size_t)(behind.p + behind.n - blank)}));
+    return b->elapsed_s >= 0 && b->mean_s > 0;
+}
+
 /* "35ms/step": the number that stands before "/step" with its unit, in seconds. */
 static double step_of_keras(hu_str line)
 {
@@ -248,6 +282,10 @@ static bool take_bar(hu_bar_series *s, const bar *b, uint64_t number, int64_t no
         s->first = b->n > 1 && b->n < b->total ? b->n : 0;
         s->taken = is_keras ? 0 : b->n; /* the first step compiles, and a run that goes on begins in the middle */
         s->taken_s = is_keras ? 0 : b->elapsed_s;
+        if (!is_keras && b->n == b->total && is_mean_of_all(s, b)) { /* its only line, and it began at 0 */
+            s->taken = 0;
+            s->taken_s = 0;
+        }
     }
     s->n = b->n;
     s->line = number;
@@ -268,7 +306,7 @@ bool hu_bar_line(hu_bars_reader *r, hu_str line, uint64_t number, int64_t now_ns
     bar            b = {0};
     hu_bar_series *s;
 
-    if (!memchr(line.p, '/', line.n) || (!read_tqdm(line, &b) && !read_keras(line, &b)))
+    if (!memchr(line.p, '/', line.n) || (!read_tqdm(line, &b) && !read_rich(line, &b) && !read_keras(line, &b)))
         return true;
     r->is_any = true;
     s = series_of(r, &b);

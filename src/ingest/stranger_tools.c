@@ -59,7 +59,6 @@ static const struct {
     {{"Start (ns),Duration (ns),CorrId", 31},
      "a table of `nsys stats` (cuda_gpu_trace); pass the export it was made of, which has calls and ranges, too: `nsys "
      "export --type sqlite FILE.nsys-rep`"},
-    {{"FIT Profiler Report", 19}, "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD},
     {{"<system version=", 16}, "a topology that NCCL wrote, and no trace of a job; " RECORD},
     {{"Flat profile:", 13}, "a profile of gprof: functions by time, and not when they ran; " RECORD},
     {{"# callgrind format", 18}, VALGRIND},
@@ -292,6 +291,8 @@ const char *hu_stranger_tool_words(hu_str head)
             return begins[i].words;
     if (is_marshal(head))
         return CPROFILE;
+    if (hu_str_has(head, HU_STR("FIT Profiler Report"))) /* a log may stand before it */
+        return "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD;
     if (is_sysstat(head))
         return SYSSTAT;
     if (hu_str_starts(head, HU_STR("v ")) && hu_str_has(part_of(head, 128), HU_STR("\nX ")))
