@@ -202,6 +202,19 @@ class Profiles(unittest.TestCase):
         self.assertIn("--view is not for profiles of stacks", err)
         self.assertIn("`holdup report FILE` tells its functions", run("query", path, "select 1")[2])
 
+    def test_directories(self) -> None:
+        """Alone they are what there is; beside a trace they are named and left."""
+        self.write("a.folded", b"a;b 3\na;c 2\n")
+        self.write("cpu.pb.gz", gzip.compress(pprof([("cpu", "nanoseconds")], [([0], [5])], ["f"])))
+        files = json.loads(run("report", self.folder, "--json", "-q")[1])["files"]
+        self.assertEqual([(Path(f["file"]).name, f["whole"]) for f in files], [("a.folded", 5), ("cpu.pb.gz", 5)])
+        self.write("trace.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5} for i in range(9)]}).encode())
+        text = self.says(self.folder)
+        self.assertTrue(text.startswith("trace.json"), text)
+        self.assertIn("2 other files of the directory", text)
+        status, out, _ = run("report", self.folder / "trace.json", self.folder / "a.folded", "--json", "-q")
+        self.assertEqual((status, json.loads(out)["unread"][0]["error"]), (0, "profiles of stacks are reported alone: holdup report FILE"))
+
     def test_names_steer_no_terminal(self) -> None:
         out = run("report", self.write("e.folded", b"a;\x1b[31mred 3\na;b 2\n"), "-q")[1].decode()
         self.assertNotIn("\x1b", out)

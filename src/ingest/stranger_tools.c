@@ -33,6 +33,8 @@ enum { MARKED = 4096 };
 #define SYSSTAT   "the output of sysstat (sar, sadf, iostat, mpstat or pidstat), " SAMPLES
 #define HYPERFINE "a result of hyperfine; `holdup report FILE` reads what --export-json writes"
 
+#define THREADS "where the threads of a process were at one moment, and not for how long: look several times, or " RECORD
+
 #define CPROFILE \
     "a profile of cProfile: functions by time, and not when they ran; `python -m pstats FILE` shows it; " PYTHON_RECORD
 
@@ -68,6 +70,8 @@ static const struct {
     {{"gmon\x01", 5},
      "a profile of gprof, which `gprof PROGRAM FILE` prints: functions by time, and not when they ran; " RECORD},
     {{"go 1.", 5}, "an execution trace of Go, which holdup does not read; `go tool trace FILE` shows it; " RECORD},
+    {{"goos: ", 6},
+     "a result of Go's benchmarks; of what takes the time, `go test -cpuprofile FILE` writes what holdup reads"},
     {{"FLR\0\0", 5}, JFR},
     {{"heap profile: ", 14}, GOROUTINES},
     {{"--- contention:", 15}, GOROUTINES},
@@ -117,6 +121,10 @@ static const struct {
      "prof.export_chrome_trace(\"trace.json\")"},
     {{" probes...\n", 11}, BPFTRACE},
     {{"CPU Efficiency: ", 16}, SLURM},
+    {{"(most recent call first):", 25}, "a traceback of faulthandler: " THREADS},
+    {{"Full thread dump ", 17}, "a dump of a Java machine (jstack): " THREADS},
+    {{" (defaults: timer=", 18},
+     "what pytest-benchmark printed; `holdup report FILE` reads what --benchmark-json=FILE writes"},
     {{"== Using Valgrind-", 18}, "what Valgrind printed: faults of a program, and no times; " RECORD},
     {{"Profile data file 'callgrind", 28}, VALGRIND},
     {{"ms_print arguments:", 19}, VALGRIND},
@@ -125,7 +133,6 @@ static const struct {
     {{"__libc_start_main(", 18}, LTRACE},
     {{"setlocale(LC_ALL, \"\")  ", 23}, LTRACE},
     {{"MOST CALLS TO ALLOCATION FUNCTIONS", 34}, HEAP},
-    {{"heaptrack.", 10}, HEAP},
     {{"templated_functions", 19}, "a profile of TAU: " MPI_SUMS},
     {{"Showing nodes accounting for ", 29}, PPROF_TEXT},
     {{"PeriodType: ", 12}, PPROF_TEXT},
@@ -137,10 +144,7 @@ static const struct {
      "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that holdup reads"},
     {{"AT_FDCWD", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
     {{"_/_   Recorded: ", 16}, "what pyinstrument printed; `pyinstrument -r speedscope -o FILE` writes what holdup reads"},
-    {{"ns/op", 5},
-     "a result of Go's benchmarks; of what takes the time, `go test -cpuprofile FILE` writes what holdup reads"},
     {{"<torch.utils.benchmark.", 23}, "what a timer of torch.utils.benchmark printed, without a timeline; " RECORD},
-    {{"benchmark: 5.", 13}, "what pytest-benchmark printed; `holdup report FILE` reads what --benchmark-json=FILE writes"},
     {{"# HELP python_info", 18}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
     {{"_total counter\n", 15}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
     {{"% time     seconds  usecs/call", 30}, "a table of strace -c: sums of system calls; " RECORD},
@@ -175,6 +179,7 @@ static const struct {
     hu_str      mark, also; /* also: "" nothing */
     const char *words;
 } json_marks[] = {
+    {{"\"thread_name\"", 13}, {"\"owns_gil\"", 10}, "a dump of py-spy: " THREADS},
     {{"\"dhatFileVersion\"", 17}, {"", 0}, VALGRIND},
     {{"\"resourceSpans\"", 15}, {"", 0}, SPANS},
     {{"\"operationName\"", 15}, {"\"traceID\"", 9}, SPANS},
@@ -293,6 +298,8 @@ const char *hu_stranger_tool_words(hu_str head)
         return CPROFILE;
     if (hu_str_has(head, HU_STR("FIT Profiler Report"))) /* a log may stand before it */
         return "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD;
+    if (hu_str_starts(head, HU_STR("Process ")) && hu_str_has(part, HU_STR("\nPython v")))
+        return "a dump of py-spy: " THREADS;
     if (is_sysstat(head))
         return SYSSTAT;
     if (hu_str_starts(head, HU_STR("v ")) && hu_str_has(part_of(head, 128), HU_STR("\nX ")))

@@ -129,8 +129,10 @@ static bool has_no_ending(hu_str name)
 static bool may_lie_beside(const char *file)
 {
     static const hu_str packed[] = {{".gz", 3}, {".zst", 4}},
-                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4},   {".out", 4},  {".err", 4},
-                                  {".txt", 4},     {".csv", 4},    {".tsv", 4}, {".jsonl", 6}, {".prom", 5}, {".json", 5}},
+                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4},    {".log", 4},        {".out", 4},
+                                  {".err", 4},     {".txt", 4},    {".csv", 4},    {".tsv", 4},        {".jsonl", 6},
+                                  {".prom", 5},    {".json", 5},   {".folded", 7}, {".collapsed", 10}, {".speedscope", 11},
+                                  {".pprof", 6},   {".pb", 3}},
                         ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
     const hu_str whole = hu_str_base_name(hu_str_of(file));
     hu_str       name = whole;
