@@ -63,7 +63,8 @@ typedef struct {
     hu_log_step    leader;      /* the last of the rank that a prefix names first; covers is 0 without */
     hu_line_kind   kind;        /* of the steps so far */
     HU_VEC(int64_t) data;       /* times of loading that say no unit, as steps */
-    int64_t         sum;        /* ns of forward, backward and step of a line of DeepSpeed's */
+    int64_t sum;                /* ns of forward, backward and step of a line of DeepSpeed's */
+    HU_VEC(hu_log_step) sums;   /* of all such lines, for a log without lines of steps */
     hu_str          writer;     /* "" */
     hu_tests_reader tests;
     hu_ops_reader   ops;
@@ -277,13 +278,34 @@ static bool add_ranked(reader *r, const hu_rank_time *timer)
     return hu_vec_push(r->arena, &part->ns, timer->most);
 }
 
+/* Newer versions of DeepSpeed print their lines of steps only at another level of logging; these are one for each step. */
+static bool add_sum(reader *r, int64_t ns)
+{
+    const hu_log_step step = {.iteration = (int64_t)r->sums.n + 1,
+                              .ns = ns,
+                              .covers = 1,
+                              .epoch = -1,
+                              .rank = -1,
+                              .batch = NAN,
+                              .tokens = NAN,
+                              .samples = NAN,
+                              .tflops = NAN,
+                              .per_s = NAN,
+                              .line = r->line,
+                              .at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns};
+
+    return hu_vec_push(r->arena, &r->sums, step);
+}
+
 static bool take_parts(reader *r, hu_str line, size_t at)
 {
     hu_str  name;
     int64_t ns, sum = 0;
+    int     n = 0;
 
     while (hu_step_part(line, &at, &name, &ns)) {
         sum += is_sum_of_deepspeed(name) ? ns : 0;
+        n += is_sum_of_deepspeed(name);
         if (!add_part(r, name, ns))
             return false;
     }
@@ -292,7 +314,7 @@ static bool take_parts(reader *r, hu_str line, size_t at)
         if (!r->writer.n)
             r->writer = HU_STR("DeepSpeed");
     }
-    return true;
+    return n != 3 || sum <= 0 || add_sum(r, sum);
 }
 
 /* Without a unit, "data: 0.02" of a step's line has that of the step. */
@@ -578,6 +600,18 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* Where parts alone are told. */
+static bool take_sums(reader *r)
+{
+    if (r->sums.n < LEAST_STEPS)
+        return true;
+    r->out->is_from_parts = true;
+    for (size_t i = 0; i < r->sums.n; i++)
+        if (!hu_vec_push(r->arena, &r->out->steps, r->sums.at[i]))
+            return false;
+    return true;
+}
+
 /* Where no line tells the time of a step. */
 static bool take_bars(reader *r)
 {
@@ -650,6 +684,8 @@ int hu_step_log_read(hu_input *in, const hu_log_how *how, hu_arena *arena, hu_st
         out->writer = r.writer;
     if (rc == 0 && !pattern && !is_worth(&r))
         out->steps.n = r.first;
+    if (rc == 0 && !pattern && out->steps.n == r.first && !take_sums(&r))
+        rc = hu_fail_memory(err);
     if (rc == 0 && !pattern && out->steps.n == r.first && !take_bars(&r))
         rc = hu_fail_memory(err);
     if (rc == 0)
@@ -727,7 +763,8 @@ static bool probe(hu_input *in, bool is_brief)
              .is_probe = true,
              .is_brief = is_brief,
     };
-    const bool is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log) || has_bars(&r));
+    const bool is = room && read_lines(&r, in, room, NULL) == 0 &&
+                    (is_worth(&r) || is_known_log(&log) || r.sums.n >= LEAST_STEPS || has_bars(&r));
 
     hu_arena_free(arena);
     return is;

@@ -154,7 +154,7 @@ static void write_parts(const hu_log_report *r, hu_out *out)
     if (isfinite(a->rest_ns))
         hu_out_printf(out, "%*s%6s  %9s  %s\n", LABEL, "", hu_say_pct(100 * a->rest_ns / a->step.median).t,
                       hu_say_time(a->rest_ns).t, "in none of them");
-    else if (a->step.n && !a->has_no_unit)
+    else if (a->step.n && !a->has_no_unit && !r->log->is_from_parts)
         hu_out_printf(out, "%*s%s\n", LABEL, "", "some lie inside of others: they are more than a step");
 }
 
