@@ -134,6 +134,9 @@ class Profiles(unittest.TestCase):
         self.assertIn("These are bytes, and no times.", self.says(self.folder / "c.json"))
 
     def test_damaged_speedscope(self) -> None:
+        status, _, err = run("report", self.write("h.json", speedscope([sampled(STACKS)], "holdup 0.2.0")), "-q")
+        self.assertEqual(status, 3)
+        self.assertIn("pass that trace", err)
         wrong = [(sampled([((0, 9), 1)]), "names a frame that is not there"), (dict(sampled(STACKS), weights=[1]), "one weight for each sample"),
                  (sampled([((0,), -1)]), "weights below 0"), (sampled([((0,), 0)]), "no stack with a weight"),
                  ({"type": "evented", "unit": "none", "events": [{"type": "C", "at": 0, "frame": 0}]}, "a frame is closed that is not open")]
@@ -150,8 +153,9 @@ class Profiles(unittest.TestCase):
                          {"train (a.py)": (66, 81), "f": (15, 15), "std::map<int, int>::at": (4, 4), "<module> (a.py)": (0, 81), "T 1": (0, 85)})
         self.assertEqual((file["whole"], file["stacks_without_function"], file["unit"], file["clock"], file["threads"]), (86, 1, "count", None, None))
         said = self.says(self.folder / "a.folded")
-        self.assertIn("train (a.py) itself takes 77 % of samples (66 of 86)", said)
+        self.assertIn("train (a.py) itself takes 77 % of all counts (66 of 86)", said)
         self.assertIn("does not say by which clock", said)
+        self.assertIn("Nor does it say what its counts are", said)
         self.assertIn("1 of 5 stacks have no function", said)
 
     def test_text_that_only_begins_so(self) -> None:

@@ -156,6 +156,9 @@ int profile_read_speedscope(profile_sums *s, hu_str text, hu_error *err)
     frames           f;
     int              rc = all ? name_frames(s, hu_value_get(hu_value_get(all, "shared"), "frames"), &f, err) : err->code;
 
+    if (rc == 0 && hu_str_starts(hu_value_text(hu_value_get(all, "exporter")), HU_STR("holdup")))
+        rc = hu_fail(err, HU_EFORMAT, s->file, HU_NO_OFFSET,
+                     "is what `holdup export` made of a trace, whose tracks are no threads alone; pass that trace");
     out->format = "speedscope";
     out->tool = hu_value_text(hu_value_get(all, "exporter"));
     if (hu_str_starts(out->tool, HU_STR("pyinstrument")) &&

@@ -41,12 +41,12 @@ static hu_said say(const hu_profile_sums *s, double value)
     return said;
 }
 
-/* "samples", "contentions" */
+/* "samples", "contentions"; of what the others' counts are, nothing says. */
 static hu_str counted(const hu_profile_sums *s)
 {
-    return s->unit != HU_PROFILE_COUNT                                           ? HU_STR("")
-           : hu_str_equal(hu_str_of(s->format), HU_STR("pprof")) && s->measure.n ? s->measure
-                                                                                 : HU_STR("samples");
+    const bool is_pprof = hu_str_equal(hu_str_of(s->format), HU_STR("pprof"));
+
+    return s->unit != HU_PROFILE_COUNT ? HU_STR("") : is_pprof && s->measure.n ? s->measure : HU_STR("counts");
 }
 
 static double pct(const hu_profile_sums *s, double value)
@@ -73,6 +73,8 @@ static hu_str doubts(const hu_profile_sums *s, hu_arena *scratch)
     if (!out)
         return text;
     hu_out_text(out, clocks[s->clock].words);
+    if (hu_str_equal(counted(s), HU_STR("counts")))
+        hu_out_text(out, " Nor does it say what its counts are: samples, or some unit of time.");
     if (s->n_threads > 1)
         hu_out_printf(out, " %s threads are added up: the sum is not time that passed.", hu_say_count(s->n_threads).t);
     if (s->n_bare)
@@ -119,7 +121,7 @@ static void write_first(const hu_profile_sums *s, size_t width, hu_arena *scratc
     hu_out                    *line = hu_out_open_memory(scratch);
     hu_str                     words = counted(s), text;
 
-    if (s->clock == HU_PROFILE_EVENTS)
+    if (s->clock == HU_PROFILE_EVENTS || hu_str_equal(words, HU_STR("counts")))
         words = HU_STR("all counts");
     else if (s->unit != HU_PROFILE_COUNT)
         words = s->clock == HU_PROFILE_CPU       ? HU_STR("CPU time")
