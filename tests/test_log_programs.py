@@ -319,7 +319,8 @@ class Bars(Case):
         self.assertEqual((step["count"], step["steps"], step["median_ns"]), (1, 640, 100_000_000))         # 64 s
         step = self.of(bar.format(e=3, n=640, m=0, s=3, r="200.00"))["step"]
         self.assertEqual((step["steps"], step["median_ns"]), (640, 5_000_000))
-        for other in (bar.format(e=3, n=640, m=1, s=4, r="99.50"), "Downloading ━━━━━━━━━━ 64/64 0:00:30 • 0:00:00 2.10it/s\n", "a ━━ 1/2 • it/s\n", "━ • \n", "━ 5/5 0:00:30 • 1 2.0MB/s\n"):
+        for other in (bar.format(e=3, n=640, m=1, s=4, r="99.50"), "Downloading ━━━━━━━━━━ 64/64 0:00:30 • 0:00:00 2.10it/s\n",
+                      "a ━━ 1/2 • it/s\n", "━ • \n", "━ 5/5 0:00:30 • 1 2.0MB/s\n"):
             self.path.write_text(other)
             self.assertEqual(run("report", self.path)[0], 3, other)
 

@@ -79,7 +79,7 @@ MADE = {
     "pyinstrument.txt": (b"\n  _     ._   __/__   _ _  _  _ _/_   Recorded: 10:57:06  Samples:  474\n", "-r speedscope"),
     "fault.txt": (b'Thread 0x00007f565dd646c0 (most recent call first):\n  File "a.py", line 982 in run\n', "at one moment"),
     "dump.txt": (b"Process 9409: python a.py\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread 9409 (idle): \"MainThread\"\n    <module> (a.py:4)\n", "a dump of py-spy"),
-    "dump.json": (b'[\n  {\n    "pid": 9409,\n    "thread_id": 1,\n    "thread_name": "w",\n    "os_thread_id": 2,\n    "active": false,\n    "owns_gil": false,\n    "frames": []}]', "a dump of py-spy"),
+    "dump.json": (b'[\n  {\n    "pid": 9409,\n    "thread_id": 1,\n    "thread_name": "w",\n    "active": false,\n    "owns_gil": false,\n    "frames": []}]', "a dump of py-spy"),
     "otlp.json": (b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b","name":"step"}]}]}]}', "spans of requests"),
     "jaeger.json": (b'{"data":[{"traceID":"abc","spans":[{"traceID":"abc","operationName":"step"}]}]}', "spans of requests"),
     "scrape.prom": (b"# HELP python_info Python platform information\n# TYPE python_info gauge\npython_info{version=\"3.11\"} 1.0\n", "says nothing of GPUs"),

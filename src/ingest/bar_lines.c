@@ -254,8 +254,8 @@ static bool end_bar(hu_bar_series *s, int64_t now_ns, hu_arena *arena)
     return !(s->taken_s == 0 && s->final_s > 0) || take(s, s->final_s * (double)(s->n - s->taken), now_ns, arena);
 }
 
-/* tqdm prints a bar's last number with the smoothed rate, and once more with the mean when the bar closes.  Lightning's rate is
-   always the mean, and what it prints again is with validation's time.  Elapsed: whole seconds, cut. */
+/* tqdm prints a bar's last number with the smoothed rate, and once more with the mean when the bar closes.  Lightning's
+   rate is always the mean, and what it prints again is with validation's time.  Elapsed: whole seconds, cut. */
 static bool is_mean_of_all(const hu_bar_series *s, const bar *b)
 {
     const double seconds = b->mean_s * (double)(b->n - s->first);

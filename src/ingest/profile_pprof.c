@@ -39,7 +39,8 @@ static bool read_type(hu_str bytes, uint64_t *name, uint64_t *unit)
     return !m.bad && *name && *unit;
 }
 
-/* Its fields have the kinds that profile.proto gives them, and one says what is sampled; packets and planes begin otherwise. */
+/* Its fields have the kinds that profile.proto gives them, and one says what is sampled; packets and planes begin
+   otherwise. */
 bool hu_profile_is_pprof(hu_str head)
 {
     hu_protobuf       m = hu_protobuf_of(head);

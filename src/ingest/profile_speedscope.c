@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * profile_speedscope.c - speedscope's file format: frames once, then profiles, one for each thread, or for each quantity.
  *
- * Samples are stacks of indices of frames, the outermost first, each with a weight; events open and close a frame.  Profiles of
- * one unit are added up; those of another unit than that of the first are left out.
+ * Samples are stacks of indices of frames, the outermost first, each with a weight; events open and close a frame.
+ * Profiles of one unit are added up; those of another unit than that of the first are left out.
  */
 #include "base/json_value.h"
 #include "base/number.h"

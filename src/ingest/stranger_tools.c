@@ -24,12 +24,12 @@ enum { MARKED = 4096 };
 #define SLURM      "what Slurm tells of a job: what it used in all, and not what it waited for; " RECORD
 #define MPI_SUMS   "sums of a job's MPI calls or functions, and not which rank waited for which; " RECORD ", MPI among it"
 #define JFR        "a recording of Java's Flight Recorder, which holdup does not read: functions of Java by samples; " RECORD
-#define SPANS      "spans of requests (OpenTelemetry, Jaeger): times between services, and nothing of threads and GPUs; " RECORD
+#define SPANS      "spans of requests (OpenTelemetry, Jaeger): times between services, and not of threads or GPUs; " RECORD
 #define LTRACE     "the output of ltrace: calls of libraries, and nothing of what they are for; " RECORD
-#define HEAP       "a recording of heaptrack: who allocated host memory, and no trace; `heaptrack_print FILE` shows it; " RECORD
-#define BPFTRACE                                                                                                                   \
-    "the output of bpftrace: sums of a whole machine; of stacks, stackcollapse-bpftrace.pl makes collapsed ones, whose functions " \
-    "`holdup report FILE` tells; " RECORD
+#define HEAP       "a recording of heaptrack: who allocated host memory, no trace; `heaptrack_print FILE` shows it; " RECORD
+#define BPFTRACE                                                                                                         \
+    "the output of bpftrace: sums of a whole machine; of stacks, stackcollapse-bpftrace.pl makes collapsed ones, whose " \
+    "functions `holdup report FILE` tells; " RECORD
 #define SYSSTAT   "the output of sysstat (sar, sadf, iostat, mpstat or pidstat), " SAMPLES
 #define HYPERFINE "a result of hyperfine; `holdup report FILE` reads what --export-json writes"
 
@@ -312,9 +312,9 @@ const char *hu_stranger_tool_words(hu_str head)
     if (is_gperftools(head))
         return "a CPU profile of gperftools: functions by samples, without times; " RECORD;
     if (hu_profile_is_folded(head))
-        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others), which has no timeline; "
-               "`holdup report FILE` tells its functions; of perf, what they were made of has times: perf.data, or the text of "
-               "`perf script`";
+        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others), which has no "
+               "timeline; `holdup report FILE` tells its functions; of perf, what they were made of has times: perf.data, "
+               "or the text of `perf script`";
     if (hu_str_starts(head, HU_STR("<?xml")) && hu_str_has(part, HU_STR("<svg")))
         return "a picture (SVG), maybe a flame graph, without its numbers; pass what it was drawn from";
     for (size_t i = 0; i < HU_COUNT(marks); i++)

@@ -7,8 +7,8 @@
 enum { LABEL = 8, ROWS = 10, LEAST_NAME = 24, NAME = 60, LONG_NAME = 200 };
 
 static const char why_not[] =
-    "Cannot tell from sums of stacks: they do not say when anything ran, so steps, work of the GPU, overlap, and what waited "
-    "for what are unknown.";
+    "Cannot tell from sums of stacks: they do not say when anything ran, so steps, work of the GPU, overlap, and what "
+    "waited for what are unknown.";
 
 static const char next[] =
     "holdup run -- COMMAND records the same program with times, waits and the GPU; of PyTorch, torch.profiler with "
