@@ -294,6 +294,45 @@ class Bars(Case):
                 told = self.of("".join(f"Epoch {e}/4\n" + "\r".join(form.format(n=n, ms=35 + e + (100 - n) // 10) for n in range(1, 101)) + "\n" for e in range(1, 5)))
                 self.assertEqual((told["step"]["count"], told["step"]["steps"], told["step"]["min_ns"], told["step"]["max_ns"]), (4, 400, 36_000_000, 39_000_000))
 
+    def test_the_mean_when_a_bar_closes(self) -> None:
+        """tqdm prints the last number with its smoothed rate, and with the mean when it closes, after whatever came between."""
+        body = "\r".join(tqdm(i, 32, 0.2 * i, 0.08) for i in range(1, 32)) + "\r" + tqdm(32, 32, 7.6, 1 / 13.06)
+        for between in ("\r", "\n{'train_loss': '4.324', 'epoch': '2'}\n\r"):
+            step = self.of(body + between + tqdm(32, 32, 7.6, 7.6 / 32) + "\n")["step"]
+            self.assertEqual((step["count"], step["steps"]), (1, 32))
+            self.assertAlmostEqual(step["median_ns"] / 1e9, 7.6 / 32, delta=0.001)
+        self.path.write_text(body + "\n")                  # killed before: 76.6 ms is the last steps' rate, and 7 s are no 32 of it
+        self.assertEqual(run("report", self.path)[0], 3)
+
+    def test_a_bar_that_prints_means(self) -> None:
+        """Lightning: the first line of the last number is of training, the next ones have validation's time in them."""
+        text = "".join("\r".join(tqdm(i, 64, 0.1 * i, 0.1, f"Epoch {e}: ") for i in range(1, 65)) + "\r" + "\r".join(tqdm(i, 9, 0.3 * i, 0.3, "Validation: ") for i in range(1, 10))
+                       + "\r" + tqdm(64, 64, 9.1, 9.1 / 64, f"Epoch {e}: ") + "\n" for e in range(3))
+        step = self.of(text)["step"]
+        self.assertEqual((step["count"], step["steps"]), (3, 192))
+        self.assertAlmostEqual(step["median_ns"] / 1e9, 0.1, delta=0.001)
+
+    def test_bars_of_rich(self) -> None:
+        """Lightning's, as it is printed into a file: the last line of the last epoch alone."""
+        bar = "Epoch {e}/3  ━━━━━━━━━━━━━━━━ {n}/640 0:{m:02}:{s:02} • 0:00:00 {r}it/s train_loss: 0.044\n                       val_loss: 0.060\n"
+        step = self.of(bar.format(e=3, n=640, m=1, s=4, r="9.95"))["step"]
+        self.assertEqual((step["count"], step["steps"], step["median_ns"]), (1, 640, 100_000_000))         # 64 s
+        step = self.of(bar.format(e=3, n=640, m=0, s=3, r="200.00"))["step"]
+        self.assertEqual((step["steps"], step["median_ns"]), (640, 5_000_000))
+        for other in (bar.format(e=3, n=640, m=1, s=4, r="99.50"), "Downloading ━━━━━━━━━━ 64/64 0:00:30 • 0:00:00 2.10it/s\n",
+                      "a ━━ 1/2 • it/s\n", "━ • \n", "━ 5/5 0:00:30 • 1 2.0MB/s\n"):
+            self.path.write_text(other)
+            self.assertEqual(run("report", self.path)[0], 3, other)
+
+    def test_keras_with_validation(self) -> None:
+        """Of a bar the mean before validation; of verbose=2 each line is an epoch."""
+        bar = "".join(f"{n}/26 ━━━━━ 1s {ms}ms/step - loss: 0.1\r" for n, ms in ((1, 30), (25, 121), (26, 123)))
+        told = self.of("".join(f"Epoch {e}/2\n{bar}26/26 ━━━━━ 4s 147ms/step - loss: 0.1 - val_loss: 0.2\n" for e in (1, 2)))["step"]
+        self.assertEqual((told["count"], told["steps"], told["min_ns"], told["max_ns"]), (2, 52, 123_000_000, 123_000_000))
+        lines = self.of("".join(f"Epoch {e}/3\n26/26 - 4s - {ms}ms/step - loss: 0.2 - val_loss: 0.1\n" for e, ms in ((1, 137), (2, 121), (3, 157))))["step"]
+        self.assertEqual((lines["count"], lines["steps"], lines["median_ns"], lines["max_ns"]), (3, 78, 137_000_000, 157_000_000))
+        self.assertIn("in which evaluation and saving may be", self.said())
+
     def test_what_is_no_bar_of_steps(self) -> None:
         for text in ("".join(f"model.safetensors: {i}%|██  | {i}M/100M [{clock(i)}<00:10, 1.00MB/s]\r" for i in range(1, 100)), "".join(tqdm(i, 50, 30 * i, 30,
                                                             "Evaluating: ") + "\r" for i in range(1, 50)),

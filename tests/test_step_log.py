@@ -109,6 +109,24 @@ class Real(Case):
         self.assertEqual((parts["bwd_allreduce"]["role"], parts["bwd_allreduce"]["inside"]), ("communication", "bwd"))
         self.assertIn("communication", self.hints(told))
 
+    def test_deepspeed_without_lines_of_steps(self) -> None:
+        """As DeepSpeed 0.19 prints at its own level of logging: parts of each step, and nothing else."""
+        parts = [(5.42, 2.44, 7.55), (0.14, 3.84, 3.96), (0.14, 15.36, 2.50), (5.11, 1.76, 6.87), (0.80, 5.93, 3.46)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "ds.log")
+            path.write_text("[2026-11-29 11:32:00,801] [WARNING] [real_accelerator.py:213:get_accelerator] Setting accelerator to CPU.\n" + "".join(
+                f"[Rank 0] time (ms) | fwd_microstep: {f} | bwd_microstep: {b} | bwd_inner_microstep: 0.20 | bwd_allreduce_microstep: 0.05 | step_microstep: {s}\n"
+                f"[Rank 0] time (ms) | fwd: {f} | bwd: {b} | bwd_inner: 0.20 | bwd_allreduce: 0.05 | step: {s}\n" for f, b, s in parts))
+            told = self.ask(path)
+            said = run("report", path)[1].decode()
+        self.assertNotIn("they are more than a step", said)
+        self.assertNotIn("in none of them", said)
+        times = sorted(sum(p) for p in parts)
+        self.assertEqual((told["writer"], told["step"]["is_sum_of_parts"], told["step"]["count"] + (told["step"]["warmup_ns"] is not None)), ("DeepSpeed", True, 5))
+        self.assertAlmostEqual(told["step"]["max_ns"] / 1e6, times[-1], places=3)
+        self.assertAlmostEqual(next(p for p in told["parts"] if p["name"] == "bwd")["median_ns"] / 1e6, 3.84, places=3)
+        self.assertIsNone(told["rest_ns"], "a step is the sum of its parts, so nothing is in none of them, whatever the medians are")
+
     def test_own_format(self) -> None:
         """"Step 0498 | Loss … | Step 6033.8ms | Tokens/sec 5,431", and none where it says nan."""
         found = [float(ms) for ms in re.findall(r"^Step \d+ \|.*\| Step ([\d.]+)ms", self.real(TOPOMOE), re.M)]

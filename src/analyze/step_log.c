@@ -523,7 +523,9 @@ static bool measure_parts(const hu_step_log *log, hu_arena *arena, hu_log_answer
     }
     if (a->parts.n)
         qsort(a->parts.at, a->parts.n, sizeof *a->parts.at, by_length);
-    a->rest_ns = !has_parts || a->has_no_unit || sum > OVERLAP * a->step.median ? NAN : fmax(a->step.median - sum, 0);
+    a->rest_ns = !has_parts || a->has_no_unit || log->is_from_parts || sum > OVERLAP * a->step.median
+                     ? NAN
+                     : fmax(a->step.median - sum, 0);
     return true;
 }
 

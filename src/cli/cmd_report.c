@@ -17,6 +17,7 @@
 #include "cli/report_node.h"
 #include "cli/report_ras.h"
 #include "cli/report_results.h"
+#include "cli/report_profile.h"
 #include "cli/report_kernels.h"
 #include "cli/report_log.h"
 #include "cli/report_sums.h"
@@ -529,6 +530,8 @@ static int report_one_kind(const options *o, const hu_cli_call *call, const hu_s
         return hu_report_hang(&o->shared, sorted, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RESULTS].n == n)
         return hu_report_results(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted->of[HU_INPUT_PROFILE].n == n)
+        return hu_report_profile(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_NODE].n == n)
         return hu_report_node(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (sorted->of[HU_INPUT_RANK].n == 0)

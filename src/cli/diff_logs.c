@@ -19,6 +19,7 @@ static const char *const kinds[HU_INPUT_KINDS] = {
     [HU_INPUT_RAS] = "an answer of NCCL's RAS",
     [HU_INPUT_LOG] = "a log",
     [HU_INPUT_SUMS] = "sums of nsys stats",
+    [HU_INPUT_PROFILE] = "a profile of stacks",
     [HU_INPUT_NODE] = "samples of a monitor",
     [HU_INPUT_EXECUTION] = "an execution trace, which has no times",
 };

@@ -9,6 +9,7 @@
 #include "ingest/ncu.h"
 #include "ingest/node_order.h"
 #include "ingest/results.h"
+#include "ingest/profile.h"
 #include "job/beside.h"
 
 enum { LABEL = 12 };
@@ -79,6 +80,16 @@ static void write_ras(writer *w, const hu_ras_status *s)
         count(w, "ranks", "ranks", ranks);
     if (s->is_cut)
         text(w, "truncated", "truncated", HU_STR("the file is cut"));
+}
+
+static void write_profile(writer *w, const hu_profile_sums *s)
+{
+    text(w, "format", "format", HU_STR("profile that sums stacks"));
+    text(w, "writer", "written as", hu_str_of(s->format));
+    text(w, "tool", "tool", s->tool);
+    text(w, "measure", "measure", s->measure);
+    count(w, "stacks", "stacks", s->n_stacks);
+    count(w, "functions", "functions", (int64_t)s->functions.n);
 }
 
 static int read_node(const char *path, const hu_limits *limits, hu_node_log *out, hu_error *err)
@@ -197,6 +208,7 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     hu_node_log      node = {.arena = arena};
     hu_beside        printed = {0};
     hu_results       results = {0};
+    hu_profile_sums  stacks = {0};
     int              rc = arena ? 0 : hu_fail_memory(err);
 
     if (rc == 0 && kind == HU_INPUT_DUMP)
@@ -209,6 +221,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
         rc = read_printed(kind, &one, how->limits, arena, &printed, err);
     else if (rc == 0 && kind == HU_INPUT_RESULTS)
         rc = hu_results_read_path(path, how->limits, arena, &results, err);
+    else if (rc == 0 && kind == HU_INPUT_PROFILE)
+        rc = hu_profile_read_path(path, how->limits, arena, &stacks, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {
@@ -227,6 +241,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
             write_sums(&w, &printed.sums[0].sums);
         else if (kind == HU_INPUT_RESULTS)
             write_results(&w, &results);
+        else if (kind == HU_INPUT_PROFILE)
+            write_profile(&w, &stacks);
         else
             write_counters(&w, &counters, &groups);
         if (how->json) {

@@ -27,6 +27,7 @@ static const struct {
     [HU_INPUT_LOG] = {"log", "logs of training runs and of NCCL"},
     [HU_INPUT_SUMS] = {"sums", "sums that nsys stats printed"},
     [HU_INPUT_RESULTS] = {"results", "results of benchmarks, and sampled memory"},
+    [HU_INPUT_PROFILE] = {"stacks", "profiles that sum stacks (speedscope, collapsed stacks, pprof)"},
     [HU_INPUT_NODE] = {"monitor", "samples of GPUs by a monitor"},
     [HU_INPUT_EXECUTION] = {"execution-trace", "execution traces of PyTorch or Chakra, which have no times"},
 };

@@ -5,6 +5,7 @@
  *   1%|  | 10/500 [00:10<08:30,  1.04s/it]
  *   100/100 ━━━━━━━━━━ 3s 35ms/step - loss: 2.3025
  *   100/100 [=====] - 3s 35ms/step - loss: 2.3
+ *   Epoch 1/1 ━━━━━━━━ 64/64 0:00:12 • 0:00:00 5.12it/s       (rich, of Lightning)
  *
  * Traps: the rate is no single step's: tqdm's is smoothed (or a running mean), Keras' a running mean over the epoch.  What
  * passed between two lines is in the elapsed time, in whole seconds, so steps are those of 20 s and more together.  There
@@ -21,12 +22,15 @@
 
 static const double LEAST_S = 20;      /* elapsed, of the steps of one line: whole seconds are 5 % of it */
 static const double LEAST_LAST_S = 10; /* of the last ones of a bar */
+static const double LEAST_TOLD_S = 2;  /* elapsed, to tell a mean (Lightning) from a smoothed rate */
 
 typedef struct {
     uint64_t key;
     int64_t  n, total;
     double   elapsed_s; /* NaN: the bar prints the mean alone */
     double   mean_s;    /* of a step, as it is printed */
+    bool     is_line;   /* of Keras, without a bar: an epoch for each */
+    bool     has_valid; /* of Keras: validation's time is in the mean */
 } bar;
 
 static bool has_lower(hu_str text, const char *word)
@@ -135,6 +139,39 @@ static bool read_tqdm(hu_str line, bar *b)
     return b->elapsed_s >= 0 && b->mean_s > 0;
 }
 
+/* The text behind and before a blank; the whole where there is none. */
+static hu_str last_word(hu_str *text)
+{
+    const char *blank = text->n ? memrchr(text->p, ' ', text->n) : NULL;
+    hu_str      word = *text;
+
+    if (blank)
+        word = (hu_str){blank + 1, (size_t)(text->p + text->n - blank) - 1};
+    *text = hu_str_trim((hu_str){text->p, text->n - word.n});
+    return word;
+}
+
+static bool read_rich(hu_str line, bar *b)
+{
+    static const char dot[] = " \xe2\x80\xa2 ";
+    const char       *at = memmem(line.p, line.n, dot, sizeof dot - 1);
+    hu_str            before = {line.p, at ? (size_t)(at - line.p) : 0}, behind, elapsed, count;
+    const char       *blank;
+
+    if (!at || !memmem(line.p, before.n, "\xe2\x94\x81", 3))
+        return false;
+    behind = (hu_str){at + sizeof dot - 1, (size_t)(line.p + line.n - at) - (sizeof dot - 1)};
+    elapsed = last_word(&before);
+    count = last_word(&before);
+    blank = memchr(behind.p, ' ', behind.n);
+    if (!blank || elapsed.n == 0 || count.n == 0 || count_at(count, b) != count.n || is_of_something_else(before))
+        return false;
+    b->key = key_of((hu_str){before.p, (size_t)((const char *)memmem(before.p, before.n, "\xe2\x94\x81", 3) - before.p)});
+    b->elapsed_s = elapsed_of(elapsed);
+    b->mean_s = step_of_rate(hu_str_trim((hu_str){blank, (size_t)(behind.p + behind.n - blank)}));
+    return b->elapsed_s >= 0 && b->mean_s > 0;
+}
+
 /* "35ms/step": the number that stands before "/step" with its unit, in seconds. */
 static double step_of_keras(hu_str line)
 {
@@ -163,6 +200,8 @@ static bool read_keras(hu_str line, bar *b)
         return false;
     b->key = 0;
     b->elapsed_s = NAN;
+    b->is_line = hu_str_starts((hu_str){line.p + n, line.n - n}, HU_STR(" - "));
+    b->has_valid = hu_str_has(line, HU_STR(" - val_"));
     b->mean_s = step_of_keras(line);
     return b->mean_s > 0;
 }
@@ -215,24 +254,43 @@ static bool end_bar(hu_bar_series *s, int64_t now_ns, hu_arena *arena)
     return !(s->taken_s == 0 && s->final_s > 0) || take(s, s->final_s * (double)(s->n - s->taken), now_ns, arena);
 }
 
-/* The last line of a Keras bar has the mean over all of it. */
+/* tqdm prints a bar's last number with the smoothed rate, and once more with the mean when the bar closes.  Lightning's
+   rate is always the mean, and what it prints again is with validation's time.  Elapsed: whole seconds, cut. */
+static bool is_mean_of_all(const hu_bar_series *s, const bar *b)
+{
+    const double seconds = b->mean_s * (double)(b->n - s->first);
+
+    return seconds >= 0.98 * b->elapsed_s && seconds <= 1.02 * (b->elapsed_s + 1);
+}
+
+/* The last line of a Keras bar has the mean over all of it, but for the one that validation follows. */
 static bool take_bar(hu_bar_series *s, const bar *b, uint64_t number, int64_t now_ns, hu_arena *arena)
 {
     const bool is_keras = isnan(b->elapsed_s);
-    const bool is_new = s->n == 0 || (b->n < s->n && (2 * b->n <= s->n || b->n == 1));
+    const bool is_new = s->n == 0 || (b->n < s->n && (2 * b->n <= s->n || b->n == 1)) ||
+                        (b->is_line && b->n == b->total && s->n == s->total);
 
-    if (!is_new && b->n <= s->n && !is_keras)
+    if (!is_new && b->n == s->n && b->n == b->total && !is_keras && is_mean_of_all(s, b) &&
+        (s->is_smoothed || s->s < LEAST_TOLD_S))
+        s->final_s = b->mean_s;
+    if (!is_new && b->n <= s->n && (!is_keras || b->has_valid))
         return true;
     if (is_new) {
         if (s->n && !end_bar(s, now_ns, arena))
             return false;
         s->epoch += s->n > 0;
+        s->first = b->n > 1 && b->n < b->total ? b->n : 0;
         s->taken = is_keras ? 0 : b->n; /* the first step compiles, and a run that goes on begins in the middle */
         s->taken_s = is_keras ? 0 : b->elapsed_s;
+        if (!is_keras && b->n == b->total && is_mean_of_all(s, b)) { /* its only line, and it began at 0 */
+            s->taken = 0;
+            s->taken_s = 0;
+        }
     }
     s->n = b->n;
     s->line = number;
-    s->final_s = is_keras || b->n == b->total ? b->mean_s : (double)NAN;
+    s->is_smoothed = (!is_new && s->is_smoothed) || (!is_keras && !is_mean_of_all(s, b));
+    s->final_s = is_keras || (b->n == b->total && is_mean_of_all(s, b)) ? b->mean_s : (double)NAN;
     if (is_keras)
         return true;
     s->s = b->elapsed_s;
@@ -248,7 +306,7 @@ bool hu_bar_line(hu_bars_reader *r, hu_str line, uint64_t number, int64_t now_ns
     bar            b = {0};
     hu_bar_series *s;
 
-    if (!memchr(line.p, '/', line.n) || (!read_tqdm(line, &b) && !read_keras(line, &b)))
+    if (!memchr(line.p, '/', line.n) || (!read_tqdm(line, &b) && !read_rich(line, &b) && !read_keras(line, &b)))
         return true;
     r->is_any = true;
     s = series_of(r, &b);

@@ -11,11 +11,13 @@ enum { HU_BARS = 32 };
 typedef struct {
     uint64_t key;
     int64_t  total;
-    int64_t  epoch;      /* of the bar that runs, from 0 on */
-    int64_t  n, taken;   /* its last number, and that up to which its steps are in `steps` */
-    double   s, taken_s; /* elapsed then */
-    double   final_s;    /* seconds of a step over all of it, as it prints at its end; NaN */
-    double   sum_s;      /* of all steps that were taken */
+    int64_t  epoch;       /* of the bar that runs, from 0 on */
+    int64_t  first;       /* number of a bar that goes on from a checkpoint; 0 */
+    int64_t  n, taken;    /* its last number, and that up to which its steps are in `steps` */
+    double   s, taken_s;  /* elapsed then */
+    double   final_s;     /* seconds of a step over all of it, as it prints at its end; NaN */
+    double   sum_s;       /* of all steps that were taken */
+    bool     is_smoothed; /* a rate was no mean over all of it */
     uint64_t line;
     HU_VEC(hu_log_step) steps;
 } hu_bar_series;

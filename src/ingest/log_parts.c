@@ -10,7 +10,7 @@
 #include "ingest/line_numbers.h"
 #include "ingest/step_lines.h"
 
-enum { MOST_PARTS = 64 };
+enum { MOST_PARTS = 64, SUMMED = 3 /* forward, backward and step */ };
 
 static const double MOST_SECONDS = 1e6; /* of a part; more is no time of one */
 
@@ -93,17 +93,20 @@ bool hu_log_parts_timer(const hu_rank_time *timer, hu_arena *arena, hu_step_log 
     return hu_vec_push(arena, &part->ns, timer->most);
 }
 
-bool hu_log_parts_line(hu_str line, size_t at, int64_t *sum_ns, hu_arena *arena, hu_step_log *log)
+bool hu_log_parts_line(hu_str line, size_t at, hu_parts_sum *sum, hu_arena *arena, hu_step_log *log)
 {
     hu_str  name;
     int64_t ns;
+    int     n = 0;
 
-    *sum_ns = 0;
+    *sum = (hu_parts_sum){0};
     while (next_part(line, &at, &name, &ns)) {
-        *sum_ns += is_sum_of_deepspeed(name) ? ns : 0;
+        sum->ns += is_sum_of_deepspeed(name) ? ns : 0;
+        n += is_sum_of_deepspeed(name);
         if (!add_part(name, ns, arena, log))
             return false;
     }
+    sum->is_whole = n == SUMMED;
     return true;
 }
 

@@ -14,11 +14,14 @@ size_t hu_log_parts_at(hu_str line);
 
 /* The others add to log->parts, with texts in `arena`, and return false when there is no memory. */
 
-/*
- * Such a line, whose parts begin at `at`.  *sum_ns: its forward, backward and step, as DeepSpeed tells
- * them before its step; 0: it has none.
- */
-bool hu_log_parts_line(hu_str line, size_t at, int64_t *sum_ns, hu_arena *arena, hu_step_log *log);
+/* Forward, backward and step, as DeepSpeed tells them before its line of the step. */
+typedef struct {
+    int64_t ns;       /* 0: none of them */
+    bool    is_whole; /* all three */
+} hu_parts_sum;
+
+/* Such a line, whose parts begin at `at`. */
+bool hu_log_parts_line(hu_str line, size_t at, hu_parts_sum *sum, hu_arena *arena, hu_step_log *log);
 
 /* A timer over all ranks: the slowest counts, as they wait for it. */
 bool hu_log_parts_timer(const hu_rank_time *timer, hu_arena *arena, hu_step_log *log);

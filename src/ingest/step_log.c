@@ -2,6 +2,8 @@
  * step_log.c - each line goes to the readers of what it may tell; behind the last, others judge what lines leave open. */
 #include "ingest/step_log.h"
 
+#include <math.h>
+
 #include "ingest/autotuning.h"
 #include "ingest/bar_lines.h"
 #include "ingest/call_lines.h"
@@ -31,16 +33,17 @@
 enum { MOST_LINE = 1 << 16, LEAST_STEPS = 2, LEAST_LINE = 8 };
 
 typedef struct {
-    hu_step_log    *out;
-    hu_arena       *arena;
-    const regex_t  *pattern;
-    uint64_t        line;        /* of this file, from 1 on */
-    int64_t         now_ns;      /* Unix time that was printed last; 0 none */
-    size_t          first_stall; /* of this file */
-    hu_line_kind    kind;        /* of the steps so far */
-    hu_bare_times   bare_data;
-    int64_t         sum;    /* ns of forward, backward and step of a line of DeepSpeed's */
-    hu_str          writer; /* "" */
+    hu_step_log   *out;
+    hu_arena      *arena;
+    const regex_t *pattern;
+    uint64_t       line;        /* of this file, from 1 on */
+    int64_t        now_ns;      /* Unix time that was printed last; 0 none */
+    size_t         first_stall; /* of this file */
+    hu_line_kind   kind;        /* of the steps so far */
+    hu_bare_times  bare_data;
+    int64_t        sum;       /* ns of forward, backward and step of a line of DeepSpeed's */
+    HU_VEC(hu_log_step) sums; /* of all such lines, for a log without lines of steps */
+    hu_str          writer;   /* "" */
     hu_steps_reader steps;
     hu_tests_reader tests;
     hu_ops_reader   ops;
@@ -99,18 +102,37 @@ static bool take_pattern(reader *r, hu_str line)
     return add_step(r, step, HU_LINE_STEP);
 }
 
+/* Newer versions of DeepSpeed print their lines of steps only at another level of logging; these are one for each step. */
+static bool add_sum(reader *r, int64_t ns)
+{
+    const hu_log_step step = {.iteration = (int64_t)r->sums.n + 1,
+                              .ns = ns,
+                              .covers = 1,
+                              .epoch = -1,
+                              .rank = -1,
+                              .batch = NAN,
+                              .tokens = NAN,
+                              .samples = NAN,
+                              .tflops = NAN,
+                              .per_s = NAN,
+                              .line = r->line,
+                              .at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns};
+
+    return hu_vec_push(r->arena, &r->sums, step);
+}
+
 static bool take_parts(reader *r, hu_str line, size_t at)
 {
-    int64_t sum;
+    hu_parts_sum sum;
 
     if (!hu_log_parts_line(line, at, &sum, r->arena, r->out))
         return false;
-    if (sum) {
-        r->sum = sum;
+    if (sum.ns) {
+        r->sum = sum.ns;
         if (!r->writer.n)
             r->writer = HU_STR("DeepSpeed");
     }
-    return true;
+    return !sum.is_whole || sum.ns <= 0 || add_sum(r, sum.ns);
 }
 
 /* Tables of several lines; *is_taken: the line is of one. */
@@ -258,6 +280,18 @@ static bool is_worth(const reader *r)
     return r->out->steps.n - r->steps.first >= (r->kind == HU_LINE_STEP ? LEAST_STEPS : 1);
 }
 
+/* Where parts alone are told. */
+static bool take_sums(reader *r)
+{
+    if (r->sums.n < LEAST_STEPS)
+        return true;
+    r->out->is_from_parts = true;
+    for (size_t i = 0; i < r->sums.n; i++)
+        if (!hu_vec_push(r->arena, &r->out->steps, r->sums.at[i]))
+            return false;
+    return true;
+}
+
 /* Where no line tells the time of a step. */
 static bool take_bars(reader *r)
 {
@@ -287,7 +321,7 @@ static bool end_file(reader *r, const hu_log_how *how, hu_str name)
         log->writer = r->writer;
     if (!r->pattern && !is_worth(r))
         log->steps.n = first;
-    if (!r->pattern && log->steps.n == first && !take_bars(r))
+    if (!r->pattern && log->steps.n == first && (!take_sums(r) || (log->steps.n == first && !take_bars(r))))
         return false;
     if (!hu_log_unit_find(log, first, how ? how->unit_s : 0, r->arena) || !hu_log_parts_end(&r->bare_data, r->arena, log))
         return false;
@@ -361,7 +395,8 @@ bool hu_step_log_tells(hu_input *in, bool is_brief)
              .is_probe = true,
              .is_brief = is_brief,
     };
-    const bool is = room && read_lines(&r, in, room, NULL) == 0 && (is_worth(&r) || is_known_log(&log) || has_bars(&r));
+    const bool is = room && read_lines(&r, in, room, NULL) == 0 &&
+                    (is_worth(&r) || is_known_log(&log) || r.sums.n >= LEAST_STEPS || has_bars(&r));
 
     hu_arena_free(arena);
     return is;

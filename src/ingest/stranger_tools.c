@@ -5,9 +5,9 @@
  */
 #include "ingest/strangers.h"
 
-#include "base/number.h"
+#include "ingest/profile.h"
 
-enum { MARKED = 4096, STACK_LINES = 10 };
+enum { MARKED = 4096 };
 
 #define RECORD        "`holdup run -- COMMAND` records what threads and the GPU do, and what they wait for"
 #define PYTHON_RECORD RECORD ", and torch.profiler with with_stack=True Python's functions"
@@ -15,6 +15,25 @@ enum { MARKED = 4096, STACK_LINES = 10 };
 #define HARDWARE      "a measurement of the hardware alone, and no trace of a job; " RECORD
 #define NSYS          "record it with Nsight Systems: `nsys profile -o out COMMAND`, then pass out.nsys-rep"
 #define NVPROF        "which holdup does not read; " NSYS
+
+#define VALGRIND \
+    "a result of Valgrind: instructions or memory that it counted in a program that it slows down, and no times; " RECORD
+#define GOROUTINES \
+    "text of Go's runtime; `holdup report FILE` reads the same profile as pprof writes it (?debug=0, WriteTo(f, 0))"
+#define PPROF_TEXT "what `go tool pprof` printed; pass the profile that it read, whose functions `holdup report FILE` tells"
+#define SLURM      "what Slurm tells of a job: what it used in all, and not what it waited for; " RECORD
+#define MPI_SUMS   "sums of a job's MPI calls or functions, and not which rank waited for which; " RECORD ", MPI among it"
+#define JFR        "a recording of Java's Flight Recorder, which holdup does not read: functions of Java by samples; " RECORD
+#define SPANS      "spans of requests (OpenTelemetry, Jaeger): times between services, and not of threads or GPUs; " RECORD
+#define LTRACE     "the output of ltrace: calls of libraries, and nothing of what they are for; " RECORD
+#define HEAP       "a recording of heaptrack: who allocated host memory, no trace; `heaptrack_print FILE` shows it; " RECORD
+#define BPFTRACE                                                                                                         \
+    "the output of bpftrace: sums of a whole machine; of stacks, stackcollapse-bpftrace.pl makes collapsed ones, whose " \
+    "functions `holdup report FILE` tells; " RECORD
+#define SYSSTAT   "the output of sysstat (sar, sadf, iostat, mpstat or pidstat), " SAMPLES
+#define HYPERFINE "a result of hyperfine; `holdup report FILE` reads what --export-json writes"
+
+#define THREADS "where the threads of a process were at one moment, and not for how long: look several times, or " RECORD
 
 #define CPROFILE \
     "a profile of cProfile: functions by time, and not when they ran; `python -m pstats FILE` shows it; " PYTHON_RECORD
@@ -42,9 +61,44 @@ static const struct {
     {{"Start (ns),Duration (ns),CorrId", 31},
      "a table of `nsys stats` (cuda_gpu_trace); pass the export it was made of, which has calls and ranges, too: `nsys "
      "export --type sqlite FILE.nsys-rep`"},
-    {{"FIT Profiler Report", 19}, "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD},
     {{"<system version=", 16}, "a topology that NCCL wrote, and no trace of a job; " RECORD},
     {{"Flat profile:", 13}, "a profile of gprof: functions by time, and not when they ran; " RECORD},
+    {{"# callgrind format", 18}, VALGRIND},
+    {{"desc: I1 cache:", 15}, VALGRIND},
+    {{"desc: --massif-out-file", 23}, VALGRIND},
+    {{"desc: (none)\ncmd: ", 18}, VALGRIND},
+    {{"gmon\x01", 5},
+     "a profile of gprof, which `gprof PROGRAM FILE` prints: functions by time, and not when they ran; " RECORD},
+    {{"go 1.", 5}, "an execution trace of Go, which holdup does not read; `go tool trace FILE` shows it; " RECORD},
+    {{"goos: ", 6},
+     "a result of Go's benchmarks; of what takes the time, `go test -cpuprofile FILE` writes what holdup reads"},
+    {{"FLR\0\0", 5}, JFR},
+    {{"heap profile: ", 14}, GOROUTINES},
+    {{"--- contention:", 15}, GOROUTINES},
+    {{"--- mutex:", 10}, GOROUTINES},
+    {{"goroutine profile: total ", 25}, GOROUTINES},
+    {{"goroutine ", 10}, "a dump of goroutines: where each was at one moment, and not for how long; " RECORD},
+    {{"JobID ", 6}, SLURM},
+    {{"JobID|", 6}, SLURM},
+    {{"             JOBID PARTITION", 28}, SLURM},
+    {{"@ mpiP", 6}, "a report of mpiP: " MPI_SUMS},
+    {{"##IPM", 5}, "a report of IPM: " MPI_SUMS},
+    {{"Reading Profile files in profile.", 33}, "a profile of TAU: " MPI_SUMS},
+    {{"Estimated aggregate size of event trace", 39}, "a table of scorep-score: " MPI_SUMS},
+    {{"Attaching 1 probe", 17}, BPFTRACE},
+    {{"@[\n", 3}, BPFTRACE},
+    {{"--procs-- ----", 14}, "the output of vmstat, " SAMPLES},
+    {{"               total        used        free", 44}, "the output of free, " SAMPLES},
+    {{"USER         PID %CPU", 21}, "the output of ps, " SAMPLES},
+    {{"# hostname;interval;timestamp;", 30}, SYSSTAT},
+    {{"\x96\xd5", 2}, "a file of sar (sa1, sadc), which holdup does not read: " SAMPLES},
+    {{"command,mean,stddev,median,", 27}, HYPERFINE},
+    {{"| Command | Mean [", 18}, HYPERFINE},
+    {{"Benchmark 1: ", 13}, HYPERFINE},
+    {{"# Running '", 11}, "a result of `perf bench`, " HARDWARE},
+    {{"Timer unit: 1e-", 15}, "a table of line_profiler: lines by time, and not when they ran; " PYTHON_RECORD},
+    {{"allocator,num_allocations,size,", 31}, "a table of memray: who allocated host memory, and no trace; " RECORD},
+    {{"\tCommand being timed: ", 22}, "the output of time -v: what a command used in all; " RECORD},
     {{"Wall time,Step,Value\n", 21},
      "a curve that TensorBoard exported, and no trace; pass the *.pt.trace.json that torch.profiler writes"},
 };
@@ -65,6 +119,34 @@ static const struct {
     {{"Self CPU %", 10},
      "a table that torch.profiler printed (key_averages().table()); pass the trace: "
      "prof.export_chrome_trace(\"trace.json\")"},
+    {{" probes...\n", 11}, BPFTRACE},
+    {{"CPU Efficiency: ", 16}, SLURM},
+    {{"(most recent call first):", 25}, "a traceback of faulthandler: " THREADS},
+    {{"Full thread dump ", 17}, "a dump of a Java machine (jstack): " THREADS},
+    {{" (defaults: timer=", 18},
+     "what pytest-benchmark printed; `holdup report FILE` reads what --benchmark-json=FILE writes"},
+    {{"== Using Valgrind-", 18}, "what Valgrind printed: faults of a program, and no times; " RECORD},
+    {{"Profile data file 'callgrind", 28}, VALGRIND},
+    {{"ms_print arguments:", 19}, VALGRIND},
+    {{"usecs/call     calls      function", 34}, LTRACE},
+    {{"SYS_brk(0", 9}, LTRACE},
+    {{"__libc_start_main(", 18}, LTRACE},
+    {{"setlocale(LC_ALL, \"\")  ", 23}, LTRACE},
+    {{"MOST CALLS TO ALLOCATION FUNCTIONS", 34}, HEAP},
+    {{"templated_functions", 19}, "a profile of TAU: " MPI_SUMS},
+    {{"Showing nodes accounting for ", 29}, PPROF_TEXT},
+    {{"PeriodType: ", 12}, PPROF_TEXT},
+    {{"# To display the perf.data header info", 38},
+     "a table of `perf report`; pass the perf.data that it was made of, or the text of `perf script`"},
+    {{"jdk.ExecutionSample", 19}, JFR},
+    {{"<sysstat", 8}, SYSSTAT},
+    {{",task-clock,", 12},
+     "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that holdup reads"},
+    {{"AT_FDCWD", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
+    {{"_/_   Recorded: ", 16}, "what pyinstrument printed; `pyinstrument -r speedscope -o FILE` writes what holdup reads"},
+    {{"<torch.utils.benchmark.", 23}, "what a timer of torch.utils.benchmark printed, without a timeline; " RECORD},
+    {{"# HELP python_info", 18}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
+    {{"_total counter\n", 15}, "a scrape of an exporter that says nothing of GPUs; dcgm-exporter and `holdup monitor` do"},
     {{"% time     seconds  usecs/call", 30}, "a table of strace -c: sums of system calls; " RECORD},
     {{"execve(\"", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
     {{"futex(0x", 8}, "the output of strace: system calls, and nothing of what they are for; " RECORD},
@@ -97,10 +179,22 @@ static const struct {
     hu_str      mark, also; /* also: "" nothing */
     const char *words;
 } json_marks[] = {
+    {{"\"thread_name\"", 13}, {"\"owns_gil\"", 10}, "a dump of py-spy: " THREADS},
+    {{"\"dhatFileVersion\"", 17}, {"", 0}, VALGRIND},
+    {{"\"resourceSpans\"", 15}, {"", 0}, SPANS},
+    {{"\"operationName\"", 15}, {"\"traceID\"", 9}, SPANS},
+    {{"\"trace_id\"", 10}, {"\"parent_id\"", 11}, SPANS},
+    {{"\"jdk.", 5}, {"\"recording\"", 11}, JFR},
+    {{"\"sysstat\"", 9}, {"\"hosts\"", 7}, SYSSTAT},
+    {{"\"counter-value\"", 15},
+     {"", 0},
+     "a table of `perf stat`, counts of the whole run; `perf record -g -e cpu-clock` takes samples that holdup reads"},
+    {{"\"column_metadata\"", 17}, {"\"columns\"", 9}, "a profile of Caliper: " MPI_SUMS},
+    {{"\"total_bytes_allocated\"", 23}, {"", 0}, "a summary of memray, and no trace; " RECORD},
     {{"speedscope.app/file-format-schema.json", 38},
      {"", 0},
-     "a profile for speedscope (py-spy, pyinstrument, memray and others): functions by time, and not what a "
-     "thread waited for; " PYTHON_RECORD},
+     "a profile for speedscope (py-spy, pyinstrument, memray and others), which has no timeline of a job; `holdup report "
+     "FILE` tells its functions"},
     {{"\"alloc_samples\"", 15},
      {"\"args\"", 6},
      "a profile of Scalene: lines by time and memory, and not when they ran; " PYTHON_RECORD},
@@ -154,48 +248,18 @@ static bool is_memray(hu_str head)
     return hu_str_starts(head, HU_STR("\x04\x22\x4d\x18")) && hu_str_has(part_of(head, 64), HU_STR("memray"));
 }
 
+/* "Linux 6.1.0-13-amd64 (node1) \t01/02/26 \t_x86_64_\t(64 CPU)" */
+static bool is_sysstat(hu_str head)
+{
+    return hu_str_starts(head, HU_STR("Linux ")) && hu_str_has(part_of(head, 200), HU_STR(" CPU)"));
+}
+
 /* A header of words of 8 bytes: 0, 3, 0, the period in us, 0. */
 static bool is_gperftools(hu_str head)
 {
     static const char start[] = "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
     return head.n >= 40 && memcmp(head.p, start, 24) == 0 && memcmp(head.p + 32, start, 8) == 0;
-}
-
-/* "main;train;step 12": a stack from the outermost function on, and how often it was seen. */
-static bool is_stack(hu_str line)
-{
-    const char *blank = line.n ? memrchr(line.p, ' ', line.n) : NULL;
-    int64_t     n;
-
-    return blank && (blank == line.p || (blank[-1] != ',' && blank[-1] != ';')) &&
-           hu_parse_i64((hu_str){blank + 1, (size_t)(line.p + line.n - blank) - 1}, &n) && n >= 0;
-}
-
-/* All of the first lines are, and most have a caller. */
-static bool is_folded(hu_str head)
-{
-    size_t n = 0, deep = 0;
-
-    while (n < STACK_LINES && head.n) {
-        const char  *newline = memchr(head.p, '\n', head.n);
-        const hu_str line = {head.p, newline ? (size_t)(newline - head.p) : head.n};
-
-        if (!newline && n)
-            break;
-        if (!is_stack(line))
-            return false;
-        deep += memchr(line.p, ';', line.n) != NULL;
-        n++;
-        head = newline ? (hu_str){newline + 1, head.n - line.n - 1} : HU_STR("");
-    }
-    return n && 2 * deep > n;
-}
-
-/* Protobuf of pprof: a type of sample, of two numbers, begins it. */
-static bool is_pprof(hu_str head)
-{
-    return head.n > 16 && head.p[0] == 0x0a && head.p[1] == 4 && head.p[2] == 8 && head.p[4] == 0x10;
 }
 
 const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd)
@@ -232,6 +296,14 @@ const char *hu_stranger_tool_words(hu_str head)
             return begins[i].words;
     if (is_marshal(head))
         return CPROFILE;
+    if (hu_str_has(head, HU_STR("FIT Profiler Report"))) /* a log may stand before it */
+        return "a table of Lightning's simple profiler: sums, and not when anything ran; " RECORD;
+    if (hu_str_starts(head, HU_STR("Process ")) && hu_str_has(part, HU_STR("\nPython v")))
+        return "a dump of py-spy: " THREADS;
+    if (is_sysstat(head))
+        return SYSSTAT;
+    if (hu_str_starts(head, HU_STR("v ")) && hu_str_has(part_of(head, 128), HU_STR("\nX ")))
+        return HEAP;
     if (is_memray(head))
         return "a recording of memray: who allocated host memory, and no trace; `memray flamegraph FILE` "
                "shows it; " RECORD;
@@ -239,10 +311,10 @@ const char *hu_stranger_tool_words(hu_str head)
         return "compressed by LZ4; unpack it (lz4 -dk FILE)";
     if (is_gperftools(head))
         return "a CPU profile of gperftools: functions by samples, without times; " RECORD;
-    if (is_folded(head))
-        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others): counts without "
-               "times; of perf, pass "
-               "what they were made of: perf.data, or the text of `perf script`; " PYTHON_RECORD;
+    if (hu_profile_is_folded(head))
+        return "a list of collapsed stacks (of stackcollapse-perf.pl, py-spy --format raw and others), which has no "
+               "timeline; `holdup report FILE` tells its functions; of perf, what they were made of has times: perf.data, "
+               "or the text of `perf script`";
     if (hu_str_starts(head, HU_STR("<?xml")) && hu_str_has(part, HU_STR("<svg")))
         return "a picture (SVG), maybe a flame graph, without its numbers; pass what it was drawn from";
     for (size_t i = 0; i < HU_COUNT(marks); i++)
@@ -259,10 +331,12 @@ const char *hu_stranger_tool_impostor_words(hu_str head)
         return CPROFILE;
     if (database_words(head))
         return database_words(head);
-    if (is_pprof(head))
-        return "a profile of pprof: functions by samples, without times; " RECORD;
+    if (hu_profile_is_pprof(head))
+        return "a profile of pprof, which has no timeline; `holdup report FILE` tells its functions";
     if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
         return "the output of trtexec, without a timeline; " NSYS;
+    if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 64), HU_STR("s][info][gc")))
+        return "a log of Java's garbage collector: its pauses, and nothing of what threads waited for; " RECORD;
     if (head.n == 0 || !memchr("{[", head.p[0], 2) || hu_str_has(head, HU_STR("\"traceEvents\"")) ||
         hu_str_has(part, HU_STR("\"ph\"")))
         return NULL;

@@ -110,7 +110,8 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                     *ras = &inputs->of[HU_INPUT_RAS], *node = &inputs->of[HU_INPUT_NODE], *logs = &inputs->of[HU_INPUT_LOG],
                     *sums = &inputs->of[HU_INPUT_SUMS];
     static const char alone[] = "results are reported alone: holdup report FILE";
-    const hu_inputs  *results = &inputs->of[HU_INPUT_RESULTS];
+    static const char alone_profile[] = "profiles of stacks are reported alone: holdup report FILE";
+    const hu_inputs  *results = &inputs->of[HU_INPUT_RESULTS], *stacks = &inputs->of[HU_INPUT_PROFILE];
     int               rc = 0;
 
     *out = (hu_beside){.counter_files = counters,
@@ -122,6 +123,8 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                        .left = inputs->of[HU_INPUT_RANK].left};
     for (size_t i = 0; rc == 0 && i < results->n; i++)
         rc = hu_unread_add(unread, arena, hu_str_of(results->at[i]), HU_STR(alone), err);
+    for (size_t i = 0; rc == 0 && i < stacks->n; i++)
+        rc = hu_unread_add(unread, arena, hu_str_of(stacks->at[i]), HU_STR(alone_profile), err);
     if (rc == 0 && counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)

@@ -13,6 +13,7 @@
 #include "ingest/ncu.h"
 #include "ingest/node_log.h"
 #include "ingest/nsys_stats.h"
+#include "ingest/profile.h"
 #include "ingest/results.h"
 
 hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
@@ -24,6 +25,7 @@ hu_input_kind hu_input_kind_of_open(hu_input *in, bool any_text)
            : hu_nccl_ras_probe(head)        ? HU_INPUT_RAS
            : hu_nsys_stats_is(head)         ? HU_INPUT_SUMS
            : hu_results_probe(head)         ? HU_INPUT_RESULTS
+           : hu_profile_probe(head)         ? HU_INPUT_PROFILE
            : hu_execution_trace_probe(head) ? HU_INPUT_EXECUTION
            : hu_node_log_probe(head)
                ? (hu_log_probe_beginning(in) ? HU_INPUT_LOG : HU_INPUT_NODE) /* a job's log may begin so */

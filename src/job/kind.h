@@ -13,6 +13,7 @@ typedef enum {
     HU_INPUT_LOG,       /* what a training program or NCCL printed */
     HU_INPUT_SUMS,      /* tables of nsys stats */
     HU_INPUT_RESULTS,   /* of benchmarks, and sampled memory: told alone */
+    HU_INPUT_PROFILE,   /* profiles that sum stacks: told alone */
     HU_INPUT_NODE,      /* what a monitor sampled */
     HU_INPUT_EXECUTION, /* of PyTorch or Chakra, without a trace that it could be joined to */
     HU_INPUT_KINDS,

@@ -129,8 +129,10 @@ static bool has_no_ending(hu_str name)
 static bool may_lie_beside(const char *file)
 {
     static const hu_str packed[] = {{".gz", 3}, {".zst", 4}},
-                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}, {".log", 4},   {".out", 4},  {".err", 4},
-                                  {".txt", 4},     {".csv", 4},    {".tsv", 4}, {".jsonl", 6}, {".prom", 5}, {".json", 5}},
+                        ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4},    {".log", 4},        {".out", 4},
+                                  {".err", 4},     {".txt", 4},    {".csv", 4},    {".tsv", 4},        {".jsonl", 6},
+                                  {".prom", 5},    {".json", 5},   {".folded", 7}, {".collapsed", 10}, {".speedscope", 11},
+                                  {".pprof", 6},   {".pb", 3}},
                         ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
     const hu_str whole = hu_str_base_name(hu_str_of(file));
     hu_str       name = whole;
@@ -192,8 +194,9 @@ static void leave(hu_left *left, const char *path, bool is_trace)
    are of no concern. */
 static bool is_wanted(const hu_glance *seen, bool is_alone)
 {
-    return seen->kind == HU_INPUT_RESULTS ? is_alone
-                                          : seen->kind != HU_INPUT_RANK || hu_glance_is_of(seen, "torch-memory-snapshot");
+    return seen->kind == HU_INPUT_RESULTS || seen->kind == HU_INPUT_PROFILE
+               ? is_alone
+               : seen->kind != HU_INPUT_RANK || hu_glance_is_of(seen, "torch-memory-snapshot");
 }
 
 /* Of memory_profiler, by its beginning: other files that end so are data, and large. */

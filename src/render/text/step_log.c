@@ -68,8 +68,8 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (r->log->is_from_bars)
         write_wrapped(
             r, out, "",
-            "by a progress bar's elapsed time (whole seconds), or the mean that it prints at its end; the rate between is a "
-            "running mean, and no single step's");
+            "by a progress bar's elapsed time (whole seconds), or the mean that it prints at its end, in which evaluation and "
+            "saving may be; the rate between is a running mean, and no single step's");
     if (hu_log_unit_words(r->log))
         write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
@@ -154,7 +154,7 @@ static void write_parts(const hu_log_report *r, hu_out *out)
     if (isfinite(a->rest_ns))
         hu_out_printf(out, "%*s%6s  %9s  %s\n", LABEL, "", hu_say_pct(100 * a->rest_ns / a->step.median).t,
                       hu_say_time(a->rest_ns).t, "in none of them");
-    else if (a->step.n && !a->has_no_unit)
+    else if (a->step.n && !a->has_no_unit && !r->log->is_from_parts)
         hu_out_printf(out, "%*s%s\n", LABEL, "", "some lie inside of others: they are more than a step");
 }
 
