@@ -102,9 +102,11 @@ REFUSED = [
     ("XLA profile that an editor or shell took for text", "U\\+FFFD", "copy it again as binary data", ("damaged/*/*",)),
     ("notes and other text", "this is text", "", ("hpctoolkit/*/*.md", "hpctoolkit/*/metrics/*", "otf2/*/*.md")),
     ("TensorBoard events and curves; nvprof (CSV, log, `.nvvp`); trtexec; Paraver; SLOG-2", "", "torch.profiler, Nsight Systems, `holdup run`", ()),
-    ("Scalene, cProfile, line_profiler, austin, pyinstrument (JSON), gperftools, gprof, Valgrind, heaptrack, VTune, V8, Firefox, Java's Flight Recorder, Go's execution trace", "", "`holdup run`; Python: torch.profiler with stacks", ()),
+    ("Scalene, cProfile, line_profiler, austin, pyinstrument (JSON), gperftools, gprof, Valgrind, heaptrack, VTune, V8, Firefox, Java's Flight Recorder, "
+     "Go's execution trace", "", "`holdup run`; Python: torch.profiler with stacks", ()),
     ("flame graphs (SVG)", "", "what they were made of: `perf.data`, `perf script`, collapsed stacks", ()),
-    ("tables of `perf report`, `perf stat`, `key_averages()`; strace, ltrace, bpftrace; vmstat, sysstat, top; Slurm's sacct, seff, squeue; mpiP, IPM, TAU, Score-P, Caliper; spans of OpenTelemetry; gpustat; OSU, nvbandwidth, Darshan; serving benchmarks", "", "the recording itself; `holdup run`", ()),
+    ("tables of `perf report`, `perf stat`, `key_averages()`; strace, ltrace, bpftrace; vmstat, sysstat, top; Slurm's sacct, seff, squeue; "
+     "mpiP, IPM, TAU, Score-P, Caliper; spans of OpenTelemetry; gpustat; OSU, nvbandwidth, Darshan; serving benchmarks", "", "the recording itself; `holdup run`", ()),
     ("archives (zip, tar, 7z, rar), xz, bzip2, LZ4", "", "unpack", ()),
     ("checkpoints, safetensors, ONNX, GGUF, NumPy", "", "pass a trace", ()),
     ("git LFS pointers; pages to sign in", "", "`git lfs pull`; get it again", ()),

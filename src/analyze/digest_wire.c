@@ -566,7 +566,8 @@ HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
     F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, I64, device_id) \
     F(T, STRS, step_names, steps.n) \
-    F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) F(T, PART, slow_steps, hu_slow_steps) \
+    F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) \
+    F(T, PART, slow_steps, hu_slow_steps) \
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_log.h - what a monitor sampled of GPUs while a job ran, whatever the monitor (docs/formats/node-log.md lists them). */
+ * node_log.h - what a monitor sampled of GPUs while a job ran; docs/formats/node-log.md lists the monitors. */
 #ifndef HU_INGEST_NODE_LOG_H
 #define HU_INGEST_NODE_LOG_H
 

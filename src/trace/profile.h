@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * profile.h - what profilers leave that sum stacks: functions by their own share and with what they call.  Nothing in it says
- * when anything ran, so it is no trace. */
+ * profile.h - what profilers leave that sum stacks: functions by their own share and with what they call.  Nothing in it
+ * says when anything ran, so it is no trace. */
 #ifndef HU_TRACE_PROFILE_H
 #define HU_TRACE_PROFILE_H
 

@@ -68,8 +68,8 @@ static void write_step(const hu_log_report *r, hu_out *out)
     if (r->log->is_from_bars)
         write_wrapped(
             r, out, "",
-            "by a progress bar's elapsed time (whole seconds), or the mean that it prints at its end, in which evaluation and "
-            "saving may be; the rate between is a running mean, and no single step's");
+            "by a progress bar's elapsed time (whole seconds), or the mean that it prints at its end, in which evaluation "
+            "and saving may be; the rate between is a running mean, and no single step's");
     if (hu_log_unit_words(r->log))
         write_wrapped(r, out, "", hu_log_unit_words(r->log));
     if (a->covers > 1) {
