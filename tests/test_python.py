@@ -21,7 +21,7 @@ import time
 import unittest
 
 from tests.markers import HERE, PACKAGE, ROOT, build, told
-from tests.program import SANITIZED, VERSION, skip_loudly, torch_or_skip
+from tests.program import EXE, SANITIZED, VERSION, skip_loudly, torch_or_skip
 
 sys.path.insert(0, str(PACKAGE))
 import holdup  # noqa: E402
@@ -240,6 +240,14 @@ class TestByItself(unittest.TestCase):
             print(holdup.is_recording(), monitor.get_summary()["statement"])
             """, preload=True)
         self.assertRegex(out, "^False no GPU figures: this Python cannot call NVML")
+
+    def test_a_recorded_python_without_ctypes_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([EXE, "run", "-q", "--no-report", "-o", f"{folder}/out", "--", sys.executable, "-c",
+                                   "import sys; sys.modules['_ctypes'] = None; import holdup; holdup.step(1); holdup.step(2)"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("this Python has no ctypes: its steps, phases and ranges are not recorded"), 1)
 
     def test_python_3_8_reads_it(self):
         files = sorted((PACKAGE / "holdup").glob("*.py"))

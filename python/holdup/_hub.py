@@ -7,6 +7,7 @@ monitor of the node may come later: steps look for one, once a second.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,8 @@ class Hub:
                         self.recorder = _recorder.find()
                     except ImportError:
                         self.recorder = None
+                        if "libholdup-inject" in os.environ.get("LD_PRELOAD", ""):
+                            print("holdup: this Python has no ctypes: its steps, phases and ranges are not recorded", file=sys.stderr)
                     if self.recorder is not None:
                         self.ask_at = NEVER
                     self._has_looked = True
