@@ -175,6 +175,15 @@ class Slow(unittest.TestCase):
             loop.step(gpu=12200 if i % 5 == 4 else 9000)
         self.is_not_told(loop)
 
+    def test_two_steps_that_differ(self) -> None:
+        """Nobody knows which of the two is the usual one."""
+        for gpu, confidence, reason in ((90000, "low", "only 2 complete steps, and they differ: "), (9500, "medium", "only 2 complete steps")):
+            with self.subTest(gpu):
+                loop = Loop().step().step(gpu=gpu)
+                loop.report()
+                self.assertIn(f"2 steps · confidence: {confidence}", loop.text)
+                self.assertIn(f"but: {reason}", loop.text)
+
     def test_small(self) -> None:
         """1 of 200 steps that takes twice as long changes the mean by half a percent."""
         loop = Loop()

@@ -73,10 +73,12 @@ static bool is_regular(const hu_scene *c, const hu_block *b)
 /* Is it a named piece of work that comes back, and whose absence could be worth something? */
 static bool is_asked(const hu_scene *c, const hu_block *b)
 {
+    const bool is_alone = c->d->health.kinds[HU_KIND_CPU_OP] == 0; /* nothing is computed that has a name of its own */
+
     if (b->kind == HU_BLOCK_UNRECORDED || !is_regular(c, b))
         return false;
-    /* without a GPU, a phase that the program marks is the job, not what holds it up */
-    return b->kind != HU_BLOCK_RANGE || c->s->graph.n_ops;
+    /* without a GPU, a phase that the program marks, or a function of its own, is the job, not what holds it up */
+    return c->s->graph.n_ops || !(b->kind == HU_BLOCK_RANGE || (b->kind == HU_BLOCK_PYTHON && is_alone));
 }
 
 size_t hu_work_asked(const hu_scene *c, const hu_block **out)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advise/gates.h"
 #include "advise/lone_work.h"
 #include "advise/say_deadlock.h"
 #include "advise/say.h"
@@ -22,6 +23,7 @@
 
 static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
 static const double WORTH_NAMING = 0.5; /* of the idle time, for one cause to be named alone */
+static const double UNLIKE = 0.25;      /* of the mean, that two steps may deviate */
 static const double FEW_LOST = 0.01, FEW_OUTSIDE = 0.02;
 
 enum { FEWEST_STEPS = 3, MOST_CLOCK_ERROR_NS = 20000 };
@@ -42,12 +44,19 @@ static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_OTHER] = "unrecorded time takes",
 };
 
+/* Frames, and no operator: "Python code takes". */
+static bool is_python_alone(const hu_digest *d)
+{
+    return d->health.kinds[HU_KIND_PYTHON] && !d->health.kinds[HU_KIND_CPU_OP];
+}
+
 /* Python code is what frames show; ranges show what is annotated. */
 static const char *code_words(const hu_digest *d)
 {
     const int64_t *kinds = d->health.kinds;
 
-    return kinds[HU_KIND_PYTHON]   ? "operators and Python code"
+    return is_python_alone(d)      ? "Python code"
+           : kinds[HU_KIND_PYTHON] ? "operators and Python code"
            : kinds[HU_KIND_CPU_OP] ? kinds[HU_KIND_USER] ? "operators and annotated ranges" : "operators"
                                    : "annotated ranges";
 }
@@ -217,6 +226,18 @@ static hu_named say_device(const hu_digest *d, const hu_step_time *t, const char
     return (hu_named){HU_TOPIC_IDLE, most / t->step_ns};
 }
 
+/* Where frames are all that there is, which function it is. */
+static void say_own_code(const hu_digest *d, hu_verdict *v)
+{
+    const hu_own_code *c = &d->own_code;
+    const size_t       n = strlen(v->text);
+
+    if (c->name.n)
+        snprintf(v->text + n, sizeof v->text - n, " Longest itself is %s: %s of the main thread's %s (%s), in %s call%s.",
+                 hu_say_frame(c->name).t, hu_say_time((double)c->own_ns).t, hu_say_time((double)c->all_ns).t,
+                 hu_say_share((double)c->own_ns, (double)c->all_ns).pct, hu_say_count(c->calls).t, hu_plural(c->calls));
+}
+
 static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
     const char *const     lead = d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
@@ -250,10 +271,12 @@ static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *
              role == HU_ROLE_COMMUNICATION                      ? wait
              : role == HU_ROLE_CPU_EXEC && !is_waiting(t, role) ? code_words(d)
                                                                 : "",
-             role == HU_ROLE_COMMUNICATION && wait[0] ? " takes"
-             : is_waiting(t, role)                    ? wait_cpu_words
-                                                      : cpu_words[role],
+             role == HU_ROLE_COMMUNICATION && wait[0]                                 ? " takes"
+             : role == HU_ROLE_CPU_EXEC && is_python_alone(d) && !is_waiting(t, role) ? " takes"
+             : is_waiting(t, role)                                                    ? wait_cpu_words
+                                                                                      : cpu_words[role],
              s.pct, step_words(d), s.of);
+    say_own_code(d, v);
     say_unknown(d, t, v);
     return (hu_named){is_waiting(t, role) ? HU_TOPIC_WAITS : topics[role], t->role_ns[role] / t->step_ns};
 }
@@ -296,6 +319,9 @@ static void judge(const hu_digest *d, hu_verdict *v)
         doubt(v, HU_CONFIDENCE_MEDIUM, "no steps found: the whole run counts as one step");
     else if (d->steps.source == HU_STEPS_NONE)
         doubt(v, HU_CONFIDENCE_LOW, "no steps found: the whole capture counts as one step");
+    else if (d->steps.n_counted == 2 && d->steps.duration.stddev > UNLIKE * d->steps.duration.mean)
+        doubt(v, HU_CONFIDENCE_LOW, "only 2 complete steps, and they differ: %s \302\261 %s",
+              hu_say_time(d->steps.duration.mean).t, hu_say_time(d->steps.duration.stddev).t);
     else if (d->steps.n_counted < FEWEST_STEPS)
         doubt(v, HU_CONFIDENCE_MEDIUM, d->steps.n_counted ? "only %zu complete step%s" : "no complete step",
               d->steps.n_counted, hu_plural((int64_t)d->steps.n_counted));
@@ -375,7 +401,9 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_named named, 
         return; /* what it waits for is named, and is no work of its own */
     if (f->n == 0 && !d->breakdown.has_device && is_unknown(d, hu_digest_step_time(d), HU_ROLE_OTHER))
         return; /* that nobody can tell is said */
-    if (!best && f->n && f->at[0].rule == HU_RULE_CAPTURE)
+    if (f->n == 0 && f->is_trusted && d->own_code.name.n)
+        snprintf(v->text + n, room, " How much faster that code could be is not in a trace.");
+    else if (!best && f->n && f->at[0].rule == HU_RULE_CAPTURE)
         snprintf(
             v->text + n, room,
             " This capture holds the making of CUDA graphs, which a job does once: record a part of the run behind it.");

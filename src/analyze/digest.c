@@ -81,7 +81,8 @@ static bool keep_kernels(hu_digest *d)
 
 static bool keep_step_names(const hu_trace *trace, hu_digest *d)
 {
-    bool ok = keep(d->arena, &d->steps.what) && keep(d->arena, &d->steps.pause) && keep(d->arena, &d->slow_steps.what);
+    bool ok = keep(d->arena, &d->steps.what) && keep(d->arena, &d->steps.pause) && keep(d->arena, &d->slow_steps.what) &&
+              keep(d->arena, &d->own_code.name);
 
     d->step_names = hu_arena_calloc(d->arena, d->steps.n + 1, sizeof *d->step_names);
     ok = ok && d->step_names;
@@ -267,6 +268,8 @@ static int measure(const hu_ground *ground, const hu_digest_options *o, hu_diges
     rc = ask_all(&ask, o, d, err);
     if (rc == 0)
         rc = hu_slow_steps_find(&ask, &d->breakdown, &d->slow_steps, err);
+    if (rc == 0)
+        rc = hu_own_code_find(&ask, &d->own_code, err);
     if (rc == 0)
         hu_health_measure(ask.trace, &d->steps, ask.names, &d->health);
     return rc;

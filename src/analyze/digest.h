@@ -26,6 +26,7 @@
 #include "analyze/operators.h"
 #include "analyze/outside.h"
 #include "analyze/overheads.h"
+#include "analyze/own_code.h"
 #include "analyze/parallelism.h"
 #include "analyze/roofline.h"
 #include "analyze/sequences.h"
@@ -62,6 +63,7 @@ typedef struct {
     hu_memory        memory;
     hu_overheads     overheads;
     hu_hot           hot;
+    hu_own_code      own_code;
     hu_tree          tree;      /* empty when brief, */
     hu_sequences     sequences; /* and so are these */
     hu_roofline      roofline;

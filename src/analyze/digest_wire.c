@@ -562,6 +562,9 @@ HU_WIRE_TABLE(hu_stuck, STUCK);
 #define DEADLOCK(F, T) F(T, LIST, at, n, hu_stuck) F(T, SIZE, n)
 HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
 
+#define OWN_CODE(F, T) F(T, STR, name) F(T, I64, own_ns) F(T, I64, all_ns) F(T, I64, calls)
+HU_WIRE_TABLE(hu_own_code, OWN_CODE);
+
 #define DIGEST(F, T) \
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
     F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, I64, device_id) \
@@ -571,7 +574,8 @@ HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
-    F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) \
+    F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, own_code, hu_own_code) \
+    F(T, PART, tree, hu_tree) \
     F(T, PART, sequences, hu_sequences) \
     F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
     F(T, PART, host_time, hu_host_time) F(T, PART, outside, hu_outside) F(T, PART, deadlock, hu_deadlock) \
