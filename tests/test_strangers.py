@@ -264,7 +264,7 @@ class Strangers(unittest.TestCase):
             status, out, err = run("report", path, "--json")
             self.assertEqual(status, 0, err)
             text = json.loads(out)["verdict"]["text"]
-            self.assertIn("5 events, and none is known as GPU work", text)
+            self.assertIn("5 events with a duration, and none is known as GPU work", text)
             marks = [{"ph": "X", "cat": "nvtx", "name": "step", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 990} for i in range(6)]
             path.write_text(json.dumps(marks + [{**m, "cat": "app", "name": "mine", "tid": 2, "dur": 700} for m in marks]))
             verdict = json.loads(run("report", path, "--json")[1])["verdict"]
