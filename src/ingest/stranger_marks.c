@@ -15,9 +15,12 @@
 #define BENCHMARK                                                                                                     \
     "`holdup report FILE` lists them and `holdup diff A B` compares two files; what takes the time only a recording " \
     "tells: `holdup run -- COMMAND`"
-#define SMI                                                           \
-    "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
-    "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
+#define SMI_TAKES                                                                                                            \
+    "holdup reads samples of it: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw --format=csv " \
+    "-l 1`, or `nvidia-smi dmon -s pucvmet -o DT` (docs/formats/node-log.md)"
+#define SMI                                                                                                          \
+    "text with output of nvidia-smi, which is read where it begins a file (-q, -q -x, dmon, topo -m, --query-gpu): " \
+    "put it alone into one; " SMI_TAKES
 
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
@@ -32,8 +35,7 @@ static const struct {
     {{"brain.Event:", 12},
      "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
      "writes next to it"},
-    {{"DCGM_FI_", 8},
-     "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which `holdup report FILE` reads"},
+    {{"DCGM_FI_", 8}, "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which holdup reads"},
     {{"# nThread ", 10},
      "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
     {{"# nccl-tests version", 20},
@@ -44,7 +46,7 @@ static const struct {
     {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
     {{"<nvidia_smi_log>", 16}, SMI},
     {{"==NVSMI LOG==", 13}, SMI},
-    {{"| NVIDIA-SMI ", 13}, SMI},
+    {{"| NVIDIA-SMI ", 13}, "text with the table that nvidia-smi prints, one look at each GPU; " SMI_TAKES},
     {{"$ nvidia-smi", 12}, SMI},
     {{"utilization.gpu", 15}, SMI},
     {{"power.draw", 10}, SMI},
