@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of other tools that holdup does not read: each is named, with the way out, and none is taken for another."""
+import codecs
 import json
 import marshal
+import re
 import sqlite3
 import struct
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import SHARED, run, skip_loudly
+from tests.program import ROOT, SHARED, run, skip_loudly
 
 # Beginnings as the tools write them.
 DATABASE = b"HPCTOOLKITmeta\x04\x00"
@@ -144,10 +146,10 @@ MADE = {
     "traces.pprof.txt": (b"File: g\nBuild ID: 5984\nType: cpu\nDuration: 597.26ms\n-----------+-------------------\n      10ms   runtime.asyncPreempt\n             math.sin\n",
                          "what `go tool pprof` printed"),
     "metrics.csv": (b"epoch,step,train_loss,val_loss\n0,49,0.5,\n0,63,,0.4\n", "CSVLogger"),
-    "pyinstrument.html": (b'<!DOCTYPE html>\n   <html>\n   <head>\n   </head>\n   <body>\n   <div id="app"></div>\n\n   <script>var pyinstrumentHTMLRenderer=function(){}', "pyinstrument -r speedscope"),
+    "pyinstrument.html": (b'<!DOCTYPE html>\n   <html>\n   <head>\n   </head>\n   <body>\n   <script>var pyinstrumentHTMLRenderer=function(){}', "pyinstrument -r speedscope"),
     "memray.html": (b'\n<!DOCTYPE html>\n<html lang="en">\n\n<head>\n  <title>memray - flamegraph report</title>\n', "a page of memray"),
     "viztracer.html": (b"<!DOCTYPE html>\n<!--\nhttps://github.com/catapult-project/catapult/blob/master/tracing/LICENSE\n-->\n", "viztracer -o"),
-    "smi.txt": (b"Sun Nov 29 12:00:00 2026       \n+-----------------------+\n| NVIDIA-SMI 550.54.14              Driver Version: 550.54.14      CUDA Version: 12.4     |\n", "--query-gpu=timestamp,index,utilization.gpu"),
+    "smi.txt": (b"Sun Nov 29 12:00:00 2026       \n+-----------------------+\n| NVIDIA-SMI 550.54.14   |\n", "--query-gpu=timestamp,index,utilization.gpu"),
     "notes.txt": ("step 1: löss 3.2\n".encode(), "this is text, not a format that holdup reads"),
     "x.bin": (b"\x01\x02\x03\x04", "begins with byte 0x01"),
 }
@@ -213,6 +215,24 @@ class Strangers(unittest.TestCase):
                         self.assertIn(status, (2, 3), err)
                         self.assertEqual(out, b"")
                 path.unlink()
+
+    def test_none_sends_back_to_the_command_that_refused(self) -> None:
+        """Every sign of a stranger, as the tables of the source list them, at the beginning of a text and inside of one."""
+        strings = r'(?:"(?:[^"\\]|\\.)*"\s*)+'
+        signs = {m.group(1) for name in ("strangers", "stranger_tools", "stranger_marks")
+                 for m in re.finditer(r"\{\{(" + strings + r"),\s*\d+\}", (ROOT / f"src/ingest/{name}.c").read_text())}
+        self.assertGreater(len(signs), 150)
+        texts = [b"".join(codecs.escape_decode(part[1:-1].encode())[0]  # type: ignore[attr-defined]
+                          for part in re.findall(r'"(?:[^"\\]|\\.)*"', sign)) for sign in sorted(signs)]
+        refused = 0
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.txt")
+            for content in [before + text + b"\n" for text in texts for before in (b"", b"hello\n")] + [made for made, _ in MADE.values()]:
+                path.write_bytes(content)
+                status, _, err = run("report", path, "-q")
+                refused += status == 3
+                self.assertNotIn("holdup report FILE`", err, content[:80])
+        self.assertGreater(refused, 300)
 
     def test_lines_that_are_nearly_those_of_a_tool(self) -> None:
         """Columns that may hold times of steps, tables of others, and quotes of tools in the middle of a text stay what they are."""

@@ -22,6 +22,12 @@
     "text with output of nvidia-smi, which is read where it begins a file (-q, -q -x, dmon, topo -m, --query-gpu): " \
     "put it alone into one; " SMI_TAKES
 
+/* Files of these kinds that report reads do not come here when it is asked: what is said has to be true of the others, too. */
+#define NCCL_TESTS "output of nccl-tests, which has no timeline; `holdup report` reads its table, where that has rows"
+#define STEP_TIMES                                                                                                         \
+    "a log with times of steps, which has no timeline; `holdup report` reads their lines, where they are whole; of other " \
+    "lines --pattern tells how they print a step (docs/formats/step-log.md)"
+
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
 static const struct {
@@ -36,14 +42,12 @@ static const struct {
      "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
      "writes next to it"},
     {{"DCGM_FI_", 8}, "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which holdup reads"},
-    {{"# nThread ", 10},
-     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
-    {{"# nccl-tests version", 20},
-     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
-    {{"NCCL INFO", 9}, "a log with lines of NCCL, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"elapsed time per iteration", 26},
-     "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
+    {{"# nThread ", 10}, NCCL_TESTS},
+    {{"# nccl-tests version", 20}, NCCL_TESTS},
+    {{"NCCL INFO", 9},
+     "a log with lines of NCCL, which has no timeline; `holdup report` tells what they say, where they are whole"},
+    {{"elapsed time per iteration", 26}, STEP_TIMES},
+    {{"time (ms) | ", 12}, STEP_TIMES},
     {{"<nvidia_smi_log>", 16}, SMI},
     {{"==NVSMI LOG==", 13}, SMI},
     {{"| NVIDIA-SMI ", 13}, "text with the table that nvidia-smi prints, one look at each GPU; " SMI_TAKES},
@@ -51,7 +55,7 @@ static const struct {
     {{"utilization.gpu", 15}, SMI},
     {{"power.draw", 10}, SMI},
     {{"DeepSpeed Flops Profiler", 24},
-     "text of DeepSpeed's flops profiler, which has no timeline; `holdup report FILE` tells what it says"},
+     "text of DeepSpeed's flops profiler, which has no timeline; `holdup report` tells its table, where that is whole"},
     {{"\"KernelName\"", 12},
      "CSV of rocprof without the times of kernels; record with `rocprofv3 --sys-trace -- COMMAND`, and pass *_results.db"},
     {{"\"TotalDurationNs\"", 17},

@@ -6,9 +6,9 @@
 #define OTF2                                                                                                                \
     "pipit converts it: python3 -c \"import pipit; pipit.Trace.from_otf2('FOLDER').to_chrome('trace.json')\"; `holdup run " \
     "-- COMMAND` records MPI and OpenMP anew"
-#define MEMORY_CURVE                                                                                                       \
-    "a curve of memory_profiler (mprof run): how much memory a process had, and no trace; `holdup report FILE` tells its " \
-    "peak, and `holdup run -- COMMAND` records what the process did meanwhile"
+#define MEMORY_CURVE                                                                                                        \
+    "a curve of memory_profiler (mprof run): how much memory a process had, and no trace; `holdup report` tells its peak, " \
+    "where it has samples, and `holdup run -- COMMAND` records what the process did meanwhile"
 #define WEB_PAGE                                                                                                           \
     "a web page. If a trace was downloaded, the server sent a page to sign in instead: get it again, signed in. A report " \
     "of holdup is made from a trace, which has to be passed itself"
