@@ -86,9 +86,16 @@ class Asynchronous(Chrome):
                 with self.subTest(begin=begin, more=more):
                     path = self.write(more + events)
                     text = self.json(path)["verdict"]["text"]
-                    self.assertIn("the trace has 3 events, and none is known as GPU work", text)
+                    self.assertIn("the trace has 3 events with a duration, and none is known as GPU work", text)
                     self.assertIn("AllReduce (4.00 ms in 2), Send (1.00 ms in 1)", text)
                     self.assertEqual(self.json(path)["ranks"][0]["quality"]["lost"], 0)
+
+    def test_halves_are_told_apart_from_durations(self) -> None:
+        """Three events with a duration are six in the file: each number says of what it is."""
+        halves = [{"ph": ph, "cat": "app", "name": f"f{i}", "pid": 1, "tid": 1, "ts": 100 * i + 50 * (ph == "E")} for i in range(3) for ph in "BE"]
+        text = self.text(self.write(halves))
+        self.assertIn("the trace has 3 events with a duration, and none is known", text)
+        self.assertIn("6 events read", text)
 
     def test_ids_of_processes_and_scopes_differ(self) -> None:
         events = [half("b", "a", 0, 1), half("b", "a", 10, 1, pid=8), half("b", "a", 20, 1, scope="x"), half("e", "a", 1000, 1), half("e", "a", 2010, 1, pid=8),
@@ -116,8 +123,40 @@ class Asynchronous(Chrome):
         for i in range(20000):
             events += [half("b", f"op {i % 7}", 10 * i, i), half("e", f"op {i % 7}", 10 * i + 1000, i)]
         text = self.json(self.write(events))["verdict"]["text"]
-        self.assertIn("the trace has 20,000 events", text.replace("20000", "20,000"))
+        self.assertIn("the trace has 20,000 events with a duration", text.replace("20000", "20,000"))
         self.assertIn("op 0 (2.86 s in 2858)", text.replace("2,858", "2858"))
+
+
+class PythonProfilers(Chrome):
+    """Call trees of Python's functions, by profilers that know nothing else."""
+
+    def functions(self, path: Path) -> list[list[str]]:
+        status, out, err = run("query", path, "select s.name, s.kind, s.dur_ns, p.name from slice s left join slice p on p.id = s.parent order by s.start_ns, s.dur_ns desc", "--csv")
+        self.assertEqual(status, 0, err)
+        return [line.split(",") for line in out.decode().splitlines()[1:]]
+
+    def test_viztracer(self) -> None:
+        """Its functions are named as torch.profiler names them; those in C, and names that only look so, keep theirs."""
+        for category in ("fee", "FEE"):
+            called = [("<module> (/a b/t (1).py:1)", 0, 900), ("A.step (/a b/t (1).py:12)", 10, 800), ("time.sleep", 20, 700), ("odd (/a)", 30, 5), ("odd (x:)", 40, 5), ("odd", 50, 5)]
+            path = self.write({"traceEvents": [{"ph": "X", "cat": category, "name": n, "pid": 1, "tid": 1, "ts": at, "dur": us} for n, at, us in called], "viztracer_metadata": {"version": "1.1.1"}})
+            rows = self.functions(path)
+            self.assertEqual([(r[0], r[1], r[2]) for r in rows],
+                             [("/a b/t (1).py(1): <module>", "python_function", "900000"), ("/a b/t (1).py(12): A.step", "python_function", "800000"),
+                              ("time.sleep", "python_function", "700000"), ("odd (/a)", "python_function", "5000"), ("odd (x:)", "python_function", "5000"), ("odd", "python_function", "5000")])
+            self.assertEqual([r[3] for r in rows[:3]], ["", rows[0][0], rows[1][0]])
+            self.assertNotIn("Nobody can tell", self.text(path))
+            self.assertIn("Python code take", self.text(path))
+
+    def test_pyspy(self) -> None:
+        """Of begins and ends; the last function that ends may begin again at once."""
+        events = []
+        for name, begin, end in (("main", 0, 900), ("load", 0, 400), ("step", 400, 900)):
+            events += [{"ph": ph, "cat": "py-spy", "name": name, "pid": 1, "tid": 139974565284736, "ts": at, "args": {"filename": "/a/t.py", "line": 5}} for ph, at in (("B", begin), ("E", end))]
+        order = [events[0], events[2], events[3], events[4], events[5], events[1]]
+        path = self.write(order)
+        self.assertEqual(self.functions(path), [["main", "python_function", "900000", ""], ["load", "python_function", "400000", "main"], ["step", "python_function", "500000", "main"]])
+        self.assertNotIn("Nobody can tell", self.text(path))
 
 
 class FirstProfiler(Chrome):

@@ -301,7 +301,19 @@ class Made(Case):
         status, _, err = run("report", self.write("z.data", packed), "-q")
         self.assertEqual(status, 3)
         self.assertIn("perf script -i FILE > out.txt", err)
-        self.assertEqual(run("report", self.write("none.data", perf_data(b"")), "-q")[0], 3)
+
+    def test_without_samples(self) -> None:
+        """What perf prints of it is nothing, so that is no way out."""
+        others = command(5, 5, b"trainer", 1000) + mapped(5, 0x4000, 0x1000, b"/opt/trainer", 1100)
+        for name, records, words in (("none", b"", "has no samples; record more often"), ("others", others, "has no samples; record more often"),
+                                     ("lost", others + record(2, struct.pack("<QQ", 1, 17) + stamp(5, 5, 4000)), "has no samples: all of them were lost; record"),
+                                     ("idle", sampled(0, 0, 3900, [KERNEL, 2**64 - 9000], 1), "only samples of the idle task")):
+            with self.subTest(name):
+                status, _, err = run("report", self.write(name + ".data", perf_data(records)), "-q")
+                self.assertEqual(status, 3)
+                self.assertIn(words, err)
+                self.assertIn("perf record -F 999 -g -e cpu-clock -- COMMAND", err)
+                self.assertNotIn("perf script", err)
 
 
 class Beside(Case):

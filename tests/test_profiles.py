@@ -219,6 +219,33 @@ class Profiles(unittest.TestCase):
         status, out, _ = run("report", self.folder / "trace.json", self.folder / "a.folded", "--json", "-q")
         self.assertEqual((status, json.loads(out)["unread"][0]["error"]), (0, "profiles of stacks are reported alone: holdup report FILE"))
 
+    def test_one_that_cannot_be_read_leaves_the_others(self) -> None:
+        """It is named with its reason, in the text, in the JSON and on stderr; none readable is an error."""
+        self.write("a.folded", b"a;b 3\na;c 2\n")
+        self.write("z.json", speedscope([sampled(STACKS)], "speedscope")[:-40])
+        status, out, err = run("report", self.folder, "--json")
+        self.assertEqual(status, 0, err)
+        told = json.loads(out)
+        self.assertEqual([Path(f["file"]).name for f in told["files"]], ["a.folded"])
+        self.assertEqual([Path(u["file"]).name for u in told["unread"]], ["z.json"])
+        self.assertIn(told["unread"][0]["error"], err)
+        self.assertIn("UNREAD 1 of 2 inputs could not be read", self.says(self.folder))
+        self.assertEqual(run("report", self.folder, "-q", "--strict")[0], 4)
+        self.write("a.folded", speedscope([sampled(STACKS)], "speedscope")[:-40])
+        status, out, err = run("report", self.folder, "-q")
+        self.assertEqual((status, out), (3, b""))
+        self.assertIn("none of the 2 profiles can be read", err)
+
+    def test_what_a_directory_holds_besides(self) -> None:
+        """Files that no number is of are named."""
+        self.write("a.json", speedscope([sampled(STACKS)], "py-spy@0.4.3"))
+        self.write("b.folded", b"a;b 3\na;c 2\n")
+        self.write("c.raw", b"a;b 3\na;c 2\n")
+        told = self.says(self.folder)
+        self.assertIn("a.json \u00b7 speedscope", told)
+        self.assertIn("b.folded \u00b7 collapsed stacks", told)
+        self.assertIn("LEFT 1 other file of the directory: c.raw.", told)
+
     def test_names_steer_no_terminal(self) -> None:
         out = run("report", self.write("e.folded", b"a;\x1b[31mred 3\na;b 2\n"), "-q")[1].decode()
         self.assertNotIn("\x1b", out)

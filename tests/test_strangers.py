@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of other tools that holdup does not read: each is named, with the way out, and none is taken for another."""
+import codecs
 import json
 import marshal
+import re
 import sqlite3
 import struct
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import SHARED, run, skip_loudly
+from tests.program import ROOT, SHARED, run, skip_loudly
 
 # Beginnings as the tools write them.
 DATABASE = b"HPCTOOLKITmeta\x04\x00"
@@ -133,6 +135,21 @@ MADE = {
     "trtexec.txt": (b"[11/28/2026-12:00:00] [I] === Performance summary ===\n[11/28/2026-12:00:00] [I] Throughput: 100.0 qps\n", "trtexec"),
     "layers.json": (b'[{"name":"conv1","timeMs":10.0,"averageMs":1.0,"percentage":50.0}]', "trtexec"),
     "gpustat.json": (b'{"hostname":"n1","query_time":"2026-11-28T12:00:00","gpus":[{"index":0,"utilization.gpu":98}]}', "gpustat"),
+    "perf_trace.txt": (b"         ? (         ): ls/10329  ... [continued]: execve())       = 0\n     0.049 ( 0.012 ms): ls/10329 brk()      = 0x55be59611000\n", "output of `perf trace`"),
+    "ps_aux.txt": (b"USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.5  0.0  42656 13200 ?        SLl  10:43   0:02 init\n", "output of ps"),
+    "ps_elf.txt": (b"UID        PID  PPID   LWP  C NLWP STIME TTY          TIME CMD\nroot         1     0     1  0   13 10:43 ?        00:00:02 init\n", "output of ps"),
+    "ps_pid.txt": (b"  PID CMD\n    1 init\n", "output of ps"),
+    "time_v.txt": (b'79751.990182\n\tCommand being timed: "./w"\n\tUser time (seconds): 0.00\n', "output of time -v"),
+    "time.txt": (b"\nreal\t0m0.003s\nuser\t0m0.001s\nsys\t0m0.002s\n", "output of time"),
+    "vmstat_s.txt": (b"     24684092 K total memory\n      1449188 K used memory\n", "output of vmstat -s"),
+    "sadf_p.txt": (b"vm\t1\t2026-11-29 11:06:54 UTC\tall\t%user\t78.61\nvm\t1\t2026-11-29 11:06:54 UTC\tall\t%nice\t0.00\n", "output of sadf -p"),
+    "traces.pprof.txt": (b"File: g\nBuild ID: 5984\nType: cpu\nDuration: 597.26ms\n-----------+-------------------\n      10ms   runtime.asyncPreempt\n             math.sin\n",
+                         "what `go tool pprof` printed"),
+    "metrics.csv": (b"epoch,step,train_loss,val_loss\n0,49,0.5,\n0,63,,0.4\n", "CSVLogger"),
+    "pyinstrument.html": (b'<!DOCTYPE html>\n   <html>\n   <head>\n   </head>\n   <body>\n   <script>var pyinstrumentHTMLRenderer=function(){}', "pyinstrument -r speedscope"),
+    "memray.html": (b'\n<!DOCTYPE html>\n<html lang="en">\n\n<head>\n  <title>memray - flamegraph report</title>\n', "a page of memray"),
+    "viztracer.html": (b"<!DOCTYPE html>\n<!--\nhttps://github.com/catapult-project/catapult/blob/master/tracing/LICENSE\n-->\n", "viztracer -o"),
+    "smi.txt": (b"Sun Nov 29 12:00:00 2026       \n+-----------------------+\n| NVIDIA-SMI 550.54.14   |\n", "--query-gpu=timestamp,index,utilization.gpu"),
     "notes.txt": ("step 1: löss 3.2\n".encode(), "this is text, not a format that holdup reads"),
     "x.bin": (b"\x01\x02\x03\x04", "begins with byte 0x01"),
 }
@@ -199,6 +216,33 @@ class Strangers(unittest.TestCase):
                         self.assertEqual(out, b"")
                 path.unlink()
 
+    def test_none_sends_back_to_the_command_that_refused(self) -> None:
+        """Every sign of a stranger, as the tables of the source list them, at the beginning of a text and inside of one."""
+        strings = r'(?:"(?:[^"\\]|\\.)*"\s*)+'
+        signs = {m.group(1) for name in ("strangers", "stranger_tools", "stranger_marks")
+                 for m in re.finditer(r"\{\{(" + strings + r"),\s*\d+\}", (ROOT / f"src/ingest/{name}.c").read_text())}
+        self.assertGreater(len(signs), 150)
+        texts = [b"".join(codecs.escape_decode(part[1:-1].encode())[0]  # type: ignore[attr-defined]
+                          for part in re.findall(r'"(?:[^"\\]|\\.)*"', sign)) for sign in sorted(signs)]
+        refused = 0
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.txt")
+            for content in [before + text + b"\n" for text in texts for before in (b"", b"hello\n")] + [made for made, _ in MADE.values()]:
+                path.write_bytes(content)
+                status, _, err = run("report", path, "-q")
+                refused += status == 3
+                self.assertNotIn("holdup report FILE`", err, content[:80])
+        self.assertGreater(refused, 300)
+
+    def test_lines_that_are_nearly_those_of_a_tool(self) -> None:
+        """Columns that may hold times of steps, tables of others, and quotes of tools in the middle of a text stay what they are."""
+        for text in ("epoch,step,step_time\n0,1,0.5\n", "epoch,step,tokens_per_s\n0,1,900\n", "epoch,loss,acc\n0,1,2\n", "NAME PID USER\na 1 b\n", "Pid CMD\n1 a\n",
+                     "we ran ps:\n  PID CMD\n    1 init\n", "a\t1\tb\tc\td\t1\n", "     | a\n-----------+-----\n   1 | 2\n", "0.1 (0.2 ms): started\n", "1 K total memory of all\n"):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(text):
+                path = Path(folder, "a.txt")
+                path.write_text(text)
+                self.assertRegex(run("report", path, "-q")[2], "this is text, not a format that holdup reads")
+
     def test_what_is_nearly_one(self) -> None:
         """Lines of logs and of traces that look like a stranger's, and are none."""
         log = "".join(f"a;b step {i} 12\n" for i in range(3)) + "no number here\n" * 8
@@ -264,7 +308,7 @@ class Strangers(unittest.TestCase):
             status, out, err = run("report", path, "--json")
             self.assertEqual(status, 0, err)
             text = json.loads(out)["verdict"]["text"]
-            self.assertIn("5 events, and none is known as GPU work", text)
+            self.assertIn("5 events with a duration, and none is known as GPU work", text)
             marks = [{"ph": "X", "cat": "nvtx", "name": "step", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 990} for i in range(6)]
             path.write_text(json.dumps(marks + [{**m, "cat": "app", "name": "mine", "tid": 2, "dur": 700} for m in marks]))
             verdict = json.loads(run("report", path, "--json")[1])["verdict"]

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "ingest/chrome_reader.h"
 #include "ingest/producers.h"
+#include "ingest/viztracer.h"
 #include "ingest/xla_names.h"
 
 static const int64_t WEEK_NS = INT64_C(7) * 24 * 3600 * 1000000000;
@@ -643,6 +644,15 @@ static void name_xla(chrome_reader *r, hu_builder_slice *s)
         s->name = hu_builder_intern(r->b, (hu_str){text, n});
 }
 
+static void name_viztracer(chrome_reader *r, hu_builder_slice *s)
+{
+    char         text[HU_VIZTRACER_NAME_BYTES];
+    const size_t n = hu_viztracer_python_name(hu_builder_text(r->b, s->name), text);
+
+    if (n)
+        s->name = hu_builder_intern(r->b, (hu_str){text, n});
+}
+
 /* What X and B have in common.  False: counted and done with. */
 static bool read_slice(chrome_reader *r, hu_builder_slice *s)
 {
@@ -657,6 +667,8 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
     s->name = chrome_take_text(r, CHROME_NAME);
     if (s->kind == HU_KIND_USER && !chrome_has(&r->event, CHROME_CAT))
         name_xla(r, s);
+    if (s->kind == HU_KIND_PYTHON && chrome_has(&r->event, CHROME_CAT) && r->event.at[CHROME_CAT].n == 3) /* "fee" */
+        name_viztracer(r, s);
     if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
         hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("dma")))
         s->kind = HU_KIND_MEMCPY; /* MTIA lists its copy engine among its kernels */

@@ -94,6 +94,7 @@ typedef struct {
     HU_VEC(mapping) mappings; /* by process and start; none overlaps another of its process */
     HU_VEC(place) order;
     int64_t compressed, bad; /* records that are packed; that are no records */
+    int64_t samples;         /* of any event */
     int64_t stacks;          /* of the program, as bytes, which only a library that reads DWARF can follow */
     bool    is_cut;
 } reader;
@@ -552,6 +553,7 @@ static bool read_record(reader *r, uint64_t at)
     case RECORD_FORK:
         return read_fork(r, at);
     case RECORD_SAMPLE:
+        r->samples++;
         read_sample(r, at, size);
         break;
     case RECORD_LOST:
@@ -615,6 +617,16 @@ static int fail_without(const reader *r, hu_error *err)
                        "this perf.data has no samples of a CPU, only other events (%.*s); record with: perf record -g -e "
                        "cpu-clock -- COMMAND",
                        HU_FMT(r->s.event));
+    if (r->samples == 0)
+        return hu_fail(
+            err, HU_EEMPTY, r->name, HU_NO_OFFSET,
+            "this perf.data has no samples%s; record more often, and as long as the program works: perf record -F 999 -g -e "
+            "cpu-clock -- COMMAND. A program that waits uses no CPU and gets none: `holdup run -- COMMAND` records its waits",
+            r->s.lost ? ": all of them were lost" : "");
+    if (r->s.idle == r->samples)
+        return hu_fail(err, HU_EEMPTY, r->name, HU_NO_OFFSET,
+                       "this perf.data has only samples of the idle task: nothing ran on the CPUs; record while the program "
+                       "works: perf record -F 999 -g -e cpu-clock -- COMMAND");
     return hu_fail(
         err, HU_EEMPTY, r->name, HU_NO_OFFSET,
         "this perf.data has no samples that holdup reads; `perf script -i FILE > out.txt` prints what perf finds in "

@@ -59,15 +59,15 @@ static const struct {
     {"Python", HU_KIND_PYTHON},
 };
 
-/* Of writers that are no profiler of PyTorch: timeline.py of TensorFlow, nsys2json of Nsight Systems' exports. */
+/* Of writers that are no profiler of PyTorch: timeline.py of TensorFlow, nsys2json of Nsight Systems' exports, profilers of
+ * Python alone: VizTracer ("function entry and exit", once in capitals) and py-spy. */
 static const struct {
     const char *name;
     hu_kind     kind;
 } foreign_categories[] = {
     {"Op", HU_KIND_CPU_OP}, /* of TensorFlow; of rows that are a device's, see hu_producers_rows */
-    {"cuda_api", HU_KIND_RUNTIME},
-    {"nvtx", HU_KIND_USER},
-    {"nvtx-kernel", HU_KIND_GPU_USER},
+    {"cuda_api", HU_KIND_RUNTIME}, {"nvtx", HU_KIND_USER},  {"nvtx-kernel", HU_KIND_GPU_USER},
+    {"fee", HU_KIND_PYTHON},       {"FEE", HU_KIND_PYTHON}, {"py-spy", HU_KIND_PYTHON},
 };
 
 /* Lower case. */

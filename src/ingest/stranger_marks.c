@@ -15,9 +15,18 @@
 #define BENCHMARK                                                                                                     \
     "`holdup report FILE` lists them and `holdup diff A B` compares two files; what takes the time only a recording " \
     "tells: `holdup run -- COMMAND`"
-#define SMI                                                           \
-    "text with output of nvidia-smi, samples of whole GPUs " NO_TRACE \
-    "; `holdup report FILE` tells what -q, -q -x, dmon, topo -m and --query-gpu say where they begin the file"
+#define SMI_TAKES                                                                                                            \
+    "holdup reads samples of it: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw --format=csv " \
+    "-l 1`, or `nvidia-smi dmon -s pucvmet -o DT` (docs/formats/node-log.md)"
+#define SMI                                                                                                          \
+    "text with output of nvidia-smi, which is read where it begins a file (-q, -q -x, dmon, topo -m, --query-gpu): " \
+    "put it alone into one; " SMI_TAKES
+
+/* Files of these kinds that report reads do not come here when it is asked: what is said has to be true of the others, too. */
+#define NCCL_TESTS "output of nccl-tests, which has no timeline; `holdup report` reads its table, where that has rows"
+#define STEP_TIMES                                                                                                         \
+    "a log with times of steps, which has no timeline; `holdup report` reads their lines, where they are whole; of other " \
+    "lines --pattern tells how they print a step (docs/formats/step-log.md)"
 
 enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
 
@@ -32,24 +41,21 @@ static const struct {
     {{"brain.Event:", 12},
      "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
      "writes next to it"},
-    {{"DCGM_FI_", 8},
-     "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which `holdup report FILE` reads"},
-    {{"# nThread ", 10},
-     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
-    {{"# nccl-tests version", 20},
-     "output of nccl-tests, which has no timeline; `holdup report FILE` reads its table, where that has rows"},
-    {{"NCCL INFO", 9}, "a log with lines of NCCL, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"elapsed time per iteration", 26},
-     "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
-    {{"time (ms) | ", 12}, "a log with times of steps, which has no timeline; `holdup report FILE` tells what it says"},
+    {{"DCGM_FI_", 8}, "text that quotes metrics of dcgm-exporter; put their lines alone into a file, which holdup reads"},
+    {{"# nThread ", 10}, NCCL_TESTS},
+    {{"# nccl-tests version", 20}, NCCL_TESTS},
+    {{"NCCL INFO", 9},
+     "a log with lines of NCCL, which has no timeline; `holdup report` tells what they say, where they are whole"},
+    {{"elapsed time per iteration", 26}, STEP_TIMES},
+    {{"time (ms) | ", 12}, STEP_TIMES},
     {{"<nvidia_smi_log>", 16}, SMI},
     {{"==NVSMI LOG==", 13}, SMI},
-    {{"| NVIDIA-SMI ", 13}, SMI},
+    {{"| NVIDIA-SMI ", 13}, "text with the table that nvidia-smi prints, one look at each GPU; " SMI_TAKES},
     {{"$ nvidia-smi", 12}, SMI},
     {{"utilization.gpu", 15}, SMI},
     {{"power.draw", 10}, SMI},
     {{"DeepSpeed Flops Profiler", 24},
-     "text of DeepSpeed's flops profiler, which has no timeline; `holdup report FILE` tells what it says"},
+     "text of DeepSpeed's flops profiler, which has no timeline; `holdup report` tells its table, where that is whole"},
     {{"\"KernelName\"", 12},
      "CSV of rocprof without the times of kernels; record with `rocprofv3 --sys-trace -- COMMAND`, and pass *_results.db"},
     {{"\"TotalDurationNs\"", 17},

@@ -18,9 +18,8 @@ enum { MARKED = 4096 };
 
 #define VALGRIND \
     "a result of Valgrind: instructions or memory that it counted in a program that it slows down, and no times; " RECORD
-#define GOROUTINES \
-    "text of Go's runtime; `holdup report FILE` reads the same profile as pprof writes it (?debug=0, WriteTo(f, 0))"
-#define PPROF_TEXT "what `go tool pprof` printed; pass the profile that it read, whose functions `holdup report FILE` tells"
+#define GOROUTINES "text of Go's runtime; holdup reads the same profile as pprof writes it (?debug=0, WriteTo(f, 0))"
+#define PPROF_TEXT "what `go tool pprof` printed; pass the profile that it read, whose functions holdup tells"
 #define SLURM      "what Slurm tells of a job: what it used in all, and not what it waited for; " RECORD
 #define MPI_SUMS   "sums of a job's MPI calls or functions, and not which rank waited for which; " RECORD ", MPI among it"
 #define JFR        "a recording of Java's Flight Recorder, which holdup does not read: functions of Java by samples; " RECORD
@@ -29,9 +28,9 @@ enum { MARKED = 4096 };
 #define HEAP       "a recording of heaptrack: who allocated host memory, no trace; `heaptrack_print FILE` shows it; " RECORD
 #define BPFTRACE                                                                                                         \
     "the output of bpftrace: sums of a whole machine; of stacks, stackcollapse-bpftrace.pl makes collapsed ones, whose " \
-    "functions `holdup report FILE` tells; " RECORD
+    "functions holdup tells; " RECORD
 #define SYSSTAT   "the output of sysstat (sar, sadf, iostat, mpstat or pidstat), " SAMPLES
-#define HYPERFINE "a result of hyperfine; `holdup report FILE` reads what --export-json writes"
+#define HYPERFINE "a result of hyperfine; holdup reads what --export-json writes"
 
 #define THREADS "where the threads of a process were at one moment, and not for how long: look several times, or " RECORD
 
@@ -89,7 +88,6 @@ static const struct {
     {{"@[\n", 3}, BPFTRACE},
     {{"--procs-- ----", 14}, "the output of vmstat, " SAMPLES},
     {{"               total        used        free", 44}, "the output of free, " SAMPLES},
-    {{"USER         PID %CPU", 21}, "the output of ps, " SAMPLES},
     {{"# hostname;interval;timestamp;", 30}, SYSSTAT},
     {{"\x96\xd5", 2}, "a file of sar (sa1, sadc), which holdup does not read: " SAMPLES},
     {{"command,mean,stddev,median,", 27}, HYPERFINE},
@@ -98,7 +96,7 @@ static const struct {
     {{"# Running '", 11}, "a result of `perf bench`, " HARDWARE},
     {{"Timer unit: 1e-", 15}, "a table of line_profiler: lines by time, and not when they ran; " PYTHON_RECORD},
     {{"allocator,num_allocations,size,", 31}, "a table of memray: who allocated host memory, and no trace; " RECORD},
-    {{"\tCommand being timed: ", 22}, "the output of time -v: what a command used in all; " RECORD},
+    {{"real\t0m", 7}, "the output of time: how long a command took in all; " RECORD},
     {{"Wall time,Step,Value\n", 21},
      "a curve that TensorBoard exported, and no trace; pass the *.pt.trace.json that torch.profiler writes"},
 };
@@ -109,6 +107,7 @@ static const struct {
     const char *words;
 } marks[] = {
     {{"== NVPROF is profiling", 22}, "the output of nvprof, " NVPROF},
+    {{"\tCommand being timed: \"", 23}, "the output of time -v: what a command used in all; " RECORD},
     {{"CPU Time:Effective Time", 23}, "a table of Intel VTune: functions by time, and not when they ran; " RECORD},
     {{" function calls", 15}, "a table of cProfile: functions by time, and not when they ran; " PYTHON_RECORD},
     {{"Performance counter stats for", 29},
@@ -123,8 +122,7 @@ static const struct {
     {{"CPU Efficiency: ", 16}, SLURM},
     {{"(most recent call first):", 25}, "a traceback of faulthandler: " THREADS},
     {{"Full thread dump ", 17}, "a dump of a Java machine (jstack): " THREADS},
-    {{" (defaults: timer=", 18},
-     "what pytest-benchmark printed; `holdup report FILE` reads what --benchmark-json=FILE writes"},
+    {{" (defaults: timer=", 18}, "what pytest-benchmark printed; holdup reads what --benchmark-json=NEW.json writes"},
     {{"== Using Valgrind-", 18}, "what Valgrind printed: faults of a program, and no times; " RECORD},
     {{"Profile data file 'callgrind", 28}, VALGRIND},
     {{"ms_print arguments:", 19}, VALGRIND},
@@ -302,6 +300,11 @@ const char *hu_stranger_tool_words(hu_str head)
         return "a dump of py-spy: " THREADS;
     if (is_sysstat(head))
         return SYSSTAT;
+    if (hu_str_starts(head, HU_STR("File: ")) && hu_str_has(part, HU_STR("\nType: ")) &&
+        hu_str_has(part, HU_STR("\n-----------+-----")))
+        return PPROF_TEXT; /* -traces */
+    if (hu_stranger_line_words(head))
+        return hu_stranger_line_words(head);
     if (hu_str_starts(head, HU_STR("v ")) && hu_str_has(part_of(head, 128), HU_STR("\nX ")))
         return HEAP;
     if (is_memray(head))

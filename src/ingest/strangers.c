@@ -6,9 +6,9 @@
 #define OTF2                                                                                                                \
     "pipit converts it: python3 -c \"import pipit; pipit.Trace.from_otf2('FOLDER').to_chrome('trace.json')\"; `holdup run " \
     "-- COMMAND` records MPI and OpenMP anew"
-#define MEMORY_CURVE                                                                                                       \
-    "a curve of memory_profiler (mprof run): how much memory a process had, and no trace; `holdup report FILE` tells its " \
-    "peak, and `holdup run -- COMMAND` records what the process did meanwhile"
+#define MEMORY_CURVE                                                                                                        \
+    "a curve of memory_profiler (mprof run): how much memory a process had, and no trace; `holdup report` tells its peak, " \
+    "where it has samples, and `holdup run -- COMMAND` records what the process did meanwhile"
 #define WEB_PAGE                                                                                                           \
     "a web page. If a trace was downloaded, the server sent a page to sign in instead: get it again, signed in. A report " \
     "of holdup is made from a trace, which has to be passed itself"
@@ -90,11 +90,37 @@ static const struct {
      "a program, not a recording; `holdup run -- FILE` runs and records it"},
     {{"<html>\n<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline", 63},
      "a picture of a memory timeline, without its numbers; export it under a name that ends in .raw.json.gz"},
-    {{"<!DOCTYPE html", 14}, WEB_PAGE},
-    {{"<!doctype html", 14}, WEB_PAGE},
-    {{"<html", 5}, WEB_PAGE},
-    {{"<HTML", 5}, WEB_PAGE},
 };
+
+/* Of a profiler, by what its writer puts near the beginning; else whose it is nobody knows. */
+static const char *page_words(hu_str head)
+{
+    static const hu_str begins[] = {{"<!doctype html", 14}, {"<html", 5}};
+    static const struct {
+        hu_str      mark;
+        const char *words;
+    } writers[] = {
+        {{"pyinstrumentHTMLRenderer", 24},
+         "a page of pyinstrument, for a browser; `pyinstrument -r speedscope -o NEW.json PROGRAM` writes what holdup reads"},
+        {{"<title>memray", 13},
+         "a page of memray: who allocated host memory, and no trace; `holdup run -- COMMAND` records what threads and the GPU "
+         "do"},
+        {{"catapult-project/catapult", 25},
+         "a page of a trace viewer, which has the trace inside; pass the trace itself: VizTracer writes it by `viztracer -o "
+         "NEW.json PROGRAM`"},
+    };
+    bool is_page = false;
+
+    while (head.n && memchr(" \t\r\n", head.p[0], 4))
+        head = (hu_str){head.p + 1, head.n - 1};
+    for (size_t i = 0; i < HU_COUNT(begins); i++)
+        is_page |= hu_str_starts_lower(head, begins[i]);
+    head.n = head.n < 4096 ? head.n : 4096;
+    for (size_t i = 0; is_page && i < HU_COUNT(writers); i++)
+        if (hu_str_has(head, writers[i].mark))
+            return writers[i].words;
+    return is_page ? WEB_PAGE : NULL;
+}
 
 /* "ustar" stands where the first name of the archive ends. */
 static bool is_tar(hu_str head)
@@ -141,5 +167,5 @@ const char *hu_stranger_words(hu_str head)
     for (size_t i = 0; i < HU_COUNT(strangers); i++)
         if (hu_str_starts(head, strangers[i].begins))
             return strangers[i].words;
-    return NULL;
+    return page_words(head);
 }

@@ -19,6 +19,9 @@ const char *hu_stranger_impostor_words(hu_str head);
 const char *hu_stranger_tool_words(hu_str head);
 const char *hu_stranger_tool_impostor_words(hu_str head);
 
+/* Of them, what is known by the form of its first lines. */
+const char *hu_stranger_line_words(hu_str head);
+
 /* A database of SQLite that is no export of Nsight Systems: of nvprof, of rocmProfileData, or another. */
 const char *hu_stranger_database_words(bool is_nvprof, bool is_rpd);
 

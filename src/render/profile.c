@@ -3,6 +3,9 @@
 #include "render/profile.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "render/left.h"
 
 enum { LABEL = 8, ROWS = 10, LEAST_NAME = 24, NAME = 60, LONG_NAME = 200 };
 
@@ -198,12 +201,25 @@ static void write_one(const hu_profile_file *f, size_t top, size_t width, hu_are
     write_wrapped(out, "next", hu_str_of(next), width);
 }
 
-void hu_profile_text(const hu_profile_file *files, size_t n, size_t top, size_t width, hu_arena *scratch, hu_out *out)
+static void write_rest(const hu_profile_report *r, hu_arena *scratch, hu_out *out)
 {
-    for (size_t i = 0; i < n; i++) {
+    char unread[HU_UNREAD_TEXT], left[HU_LEFT_TEXT];
+
+    hu_unread_say(r->unread, r->n, unread, sizeof unread);
+    hu_left_say(r->left, left);
+    if (unread[0])
+        write_wrapped(out, "UNREAD", clean(hu_str_of(unread), strlen(unread), scratch), r->width);
+    if (left[0])
+        write_wrapped(out, "LEFT", clean(hu_str_of(left), strlen(left), scratch), r->width);
+}
+
+void hu_profile_text(const hu_profile_report *r, hu_arena *scratch, hu_out *out)
+{
+    for (size_t i = 0; i < r->n; i++) {
         hu_out_text(out, i ? "\n" : "");
-        write_one(&files[i], top, width, scratch, out);
+        write_one(&r->files[i], r->top, r->width, scratch, out);
     }
+    write_rest(r, scratch, out);
 }
 
 static void put(hu_json_out *j, const char *key, const hu_profile_sums *s, double value)
@@ -256,16 +272,17 @@ static void put_file(hu_json_out *j, const hu_profile_file *f, hu_arena *scratch
     hu_json_close(j, '}');
 }
 
-void hu_profile_json(const hu_profile_file *files, size_t n, hu_arena *scratch, hu_out *out)
+void hu_profile_json(const hu_profile_report *r, hu_arena *scratch, hu_out *out)
 {
     hu_json_out j = {.out = out, .is_empty = true};
 
     hu_json_open(&j, NULL, '{');
     hu_json_str(&j, "kind", HU_STR("stacks"));
     hu_json_open(&j, "files", '[');
-    for (size_t i = 0; i < n; i++)
-        put_file(&j, &files[i], scratch);
+    for (size_t i = 0; i < r->n; i++)
+        put_file(&j, &r->files[i], scratch);
     hu_json_close(&j, ']');
+    hu_json_unread(&j, "unread", r->unread);
     hu_json_null(&j, "why");
     hu_json_str(&j, "why_not", hu_str_of(why_not));
     hu_json_str(&j, "next", hu_str_of(next));

@@ -5,6 +5,8 @@
 
 #include "advise/say.h"
 #include "base/json_out.h"
+#include "base/unread.h"
+#include "job/inputs.h"
 #include "trace/profile.h"
 
 typedef struct {
@@ -12,10 +14,18 @@ typedef struct {
     hu_profile_sums sums;
 } hu_profile_file;
 
-/* `top`: rows of each list, 0: 10. */
-void hu_profile_text(const hu_profile_file *files, size_t n, size_t top, size_t width, hu_arena *scratch, hu_out *out);
+typedef struct {
+    const hu_profile_file *files; /* that could be read */
+    size_t                 n;
+    const hu_unread_list  *unread;
+    const hu_left         *left;  /* in no number */
+    size_t                 top;   /* rows of each list of the text; 0: 10 */
+    size_t                 width; /* of the text */
+} hu_profile_report;
+
+void hu_profile_text(const hu_profile_report *r, hu_arena *scratch, hu_out *out);
 
 /* docs/formats/profile.md names the members. */
-void hu_profile_json(const hu_profile_file *files, size_t n, hu_arena *scratch, hu_out *out);
+void hu_profile_json(const hu_profile_report *r, hu_arena *scratch, hu_out *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "advise/say_memory.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/left.h"
 #include "render/nsys_sums.h"
 #include "render/ras.h"
 #include "render/step_log.h"
@@ -204,25 +205,11 @@ static void write_sums(hu_text_page *p, const hu_beside_sums *s)
 /* What lies in a directory that was named and is in no number. */
 static void write_left(hu_text_page *p)
 {
-    const hu_left *left = &p->r->beside->left;
-    char           text[MOST_SAID];
-    size_t         n;
+    char text[HU_LEFT_TEXT];
 
-    if (left->n == 0)
+    hu_left_say(&p->r->beside->left, text);
+    if (!text[0])
         return;
-    n = (size_t)snprintf(text, sizeof text, "%zu other file%s of the directory:", left->n, hu_plural((int64_t)left->n));
-    for (size_t i = 0; i < left->n && i < HU_LEFT_NAMED && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %.200s", i ? "," : "",
-                              hu_str_base_name(hu_str_of(left->at[i])).p);
-    if (n < sizeof text && left->n > HU_LEFT_NAMED)
-        n += (size_t)snprintf(text + n, sizeof text - n, " …");
-    if (n < sizeof text && left->n_traces)
-        n += (size_t)snprintf(text + n, sizeof text - n,
-                              ". %zu of them %s in a directory below and may be of another run: pass %s", left->n_traces,
-                              left->n_traces == 1 ? "is a trace by its name, lies" : "are traces by their names, lie",
-                              left->n_traces == 1 ? "it by name" : "that directory, or both");
-    if (n < sizeof text)
-        snprintf(text + n, sizeof text - n, ". `holdup info DIRECTORY` says what each is.");
     hu_out_text(p->out, "\n");
     hu_text_heading(p, "NOT READ");
     hu_out_text(p->out, "\n");
