@@ -38,6 +38,7 @@ class Frames(unittest.TestCase):
         self.assertIn("Python code takes 100 % of the capture (530.0 of 530.0 ms). Longest itself is a.py(9): work: 500 ms of the main thread's 530 ms (94 %), in 10 "
                       "calls. How much faster that code could be is not in a trace.", text)
         self.assertNotIn("Fix first", text)
+        self.assertIn("not captured: step marks holdup run, of a program that calls holdup.step() once per iteration", text)
 
     def test_a_caller_that_computes(self) -> None:
         self.loop(10, 1000)

@@ -232,5 +232,9 @@ const char *hu_missing_how(const hu_health *h, hu_missing m)
                "jax.block_until_ready(x)";
     if (h->by_rocm)
         return rocm_how(m);
+    if (m == HU_MISSING_STEPS && h->kinds[HU_KIND_PYTHON] && !h->kinds[HU_KIND_CPU_OP] && !h->by_nsight && !h->by_holdup &&
+        !h->by_xla)
+        return "holdup run, of a program that calls holdup.step() once per iteration (docs/markers.md); of PyTorch, "
+               "torch.profiler and prof.step()";
     return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : h->by_xla ? rows[m].xla : rows[m].torch;
 }
