@@ -11,6 +11,7 @@
 #include "across/rendezvous.h"
 #include "ingest/format.h"
 #include "ingest/open.h"
+#include "ingest/strangers.h"
 #include "render/export/export.h"
 #include "render/report.h"
 
@@ -125,6 +126,7 @@ static void compare(const outcome *a, const outcome *b)
 static bool is_plain(const uint8_t *data, size_t n)
 {
     return n > 0 && n <= CHUNK_BYTES / 2 && (data[0] == '{' || data[0] == '[') &&
+           !hu_stranger_impostor_words((hu_str){(const char *)data, n}) && /* nor is it sought there */
            hu_format_find((hu_str){(const char *)data, n}) == &hu_format_chrome_json;
 }
 

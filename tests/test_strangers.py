@@ -336,6 +336,9 @@ class Strangers(unittest.TestCase):
             for text in ('{"card0": 1, "traceEvents": [%s]}', '{"train_batch_size": 8, "traceEvents": [%s]}', '{"machine_info": {}, "traceEvents": [%s]}', "[%s]"):
                 path.write_text(text % event)
                 self.assertEqual(run("info", path)[0], 0, text)
+            for name in ("[I] === Performance summary", "[0.1s][info][gc] Pause", "[I] === Trace details"):
+                path.write_text("[%s]" % event.replace("aten::add", name))
+                self.assertEqual(run("info", path)[0], 0, name)
 
 
 if __name__ == "__main__":

@@ -458,9 +458,9 @@ static void say_others(const hu_digest *d, hu_verdict *out)
     if (hu_health_is_unknown(&d->health) && d->health.others[0])
         snprintf(
             out->text, sizeof out->text,
-            "Nobody can tell what takes the time: the trace has %s events with a duration, and none is known as GPU work, an "
-            "operator, a call or a range. Most of their time: %s. All of them, by name: holdup query FILE 'select name, count(*), "
-            "sum(dur_ns) from slice group by 1 order by 3 desc'.",
+            "Nobody can tell what takes the time: the trace has %s events with a duration, and none is known as GPU work, "
+            "an operator, a call or a range. Most of their time: %s. All of them, by name: holdup query FILE 'select name, "
+            "count(*), sum(dur_ns) from slice group by 1 order by 3 desc'.",
             hu_say_count(d->health.kinds[HU_KIND_OTHER]).t, d->health.others);
     else if (d->hot.samples)
         hu_say_samples(d, out->text, sizeof out->text);

@@ -24,7 +24,7 @@ int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs
 /* The same on process 0 of a crew, which writes; when an output would overwrite an input there, all processes end. */
 int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err);
 
-/* What --output names: a file, which is there once it is closed without an error; NULL: standard output.  NULL on failure. */
+/* What --output names: a file, which is there once it is closed without error; NULL: standard output.  NULL on failure. */
 hu_out *hu_output_open(const char *path, hu_error *err);
 
 /* The same with another descriptor in place of standard output. */

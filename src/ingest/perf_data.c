@@ -620,8 +620,9 @@ static int fail_without(const reader *r, hu_error *err)
     if (r->samples == 0)
         return hu_fail(
             err, HU_EEMPTY, r->name, HU_NO_OFFSET,
-            "this perf.data has no samples%s; record more often, and as long as the program works: perf record -F 999 -g -e "
-            "cpu-clock -- COMMAND. A program that waits uses no CPU and gets none: `holdup run -- COMMAND` records its waits",
+            "this perf.data has no samples%s; record more often, and as long as the program works: perf record -F 999 -g "
+            "-e cpu-clock -- COMMAND. A program that waits uses no CPU and gets none: `holdup run -- COMMAND` records its "
+            "waits",
             r->s.lost ? ": all of them were lost" : "");
     if (r->s.idle == r->samples)
         return hu_fail(err, HU_EEMPTY, r->name, HU_NO_OFFSET,

@@ -150,7 +150,8 @@ const char *hu_stranger_line_words(hu_str head)
     if (is_ps(line))
         return "the output of ps: processes at one moment, and not what they wait for; " RECORD;
     if (is_sadf(line))
-        return "the output of sadf -p (sysstat), samples of a whole machine, which say nothing of what a job waits for; " RECORD;
+        return "the output of sadf -p (sysstat), samples of a whole machine, which say nothing of what a job waits "
+               "for; " RECORD;
     if (is_vmstat_sums(line))
         return "the output of vmstat -s: sums of a whole machine since it started; " RECORD;
     if (is_metrics(line))

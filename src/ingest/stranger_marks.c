@@ -15,14 +15,14 @@
 #define BENCHMARK                                                                                                     \
     "`holdup report FILE` lists them and `holdup diff A B` compares two files; what takes the time only a recording " \
     "tells: `holdup run -- COMMAND`"
-#define SMI_TAKES                                                                                                            \
-    "holdup reads samples of it: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw --format=csv " \
-    "-l 1`, or `nvidia-smi dmon -s pucvmet -o DT` (docs/formats/node-log.md)"
+#define SMI_TAKES                                                                                               \
+    "holdup reads samples of it: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,clocks.sm,power.draw " \
+    "--format=csv -l 1`, or `nvidia-smi dmon -s pucvmet -o DT` (docs/formats/node-log.md)"
 #define SMI                                                                                                          \
     "text with output of nvidia-smi, which is read where it begins a file (-q, -q -x, dmon, topo -m, --query-gpu): " \
     "put it alone into one; " SMI_TAKES
 
-/* Files of these kinds that report reads do not come here when it is asked: what is said has to be true of the others, too. */
+/* Files of these kinds that report reads do not come here when it is asked: what is said has to be true of the rest. */
 #define NCCL_TESTS "output of nccl-tests, which has no timeline; `holdup report` reads its table, where that has rows"
 #define STEP_TIMES                                                                                                         \
     "a log with times of steps, which has no timeline; `holdup report` reads their lines, where they are whole; of other " \

@@ -336,13 +336,13 @@ const char *hu_stranger_tool_impostor_words(hu_str head)
         return database_words(head);
     if (hu_profile_is_pprof(head))
         return "a profile of pprof, which has no timeline; `holdup report FILE` tells its functions";
-    if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
-        return "the output of trtexec, without a timeline; " NSYS;
-    if (hu_str_starts(head, HU_STR("[")) && hu_str_has(part_of(head, 64), HU_STR("s][info][gc")))
-        return "a log of Java's garbage collector: its pauses, and nothing of what threads waited for; " RECORD;
     if (head.n == 0 || !memchr("{[", head.p[0], 2) || hu_str_has(head, HU_STR("\"traceEvents\"")) ||
         hu_str_has(part, HU_STR("\"ph\"")))
-        return NULL;
+        return NULL; /* names of events may have any words */
+    if (head.p[0] == '[' && hu_str_has(part_of(head, 256), HU_STR("[I] === Performance summary")))
+        return "the output of trtexec, without a timeline; " NSYS;
+    if (head.p[0] == '[' && hu_str_has(part_of(head, 64), HU_STR("s][info][gc")))
+        return "a log of Java's garbage collector: its pauses, and nothing of what threads waited for; " RECORD;
     for (size_t i = 0; i < HU_COUNT(json_marks); i++)
         if (hu_str_has(part, json_marks[i].mark) && hu_str_has(part, json_marks[i].also))
             return json_marks[i].words;

@@ -103,8 +103,8 @@ static const char *page_words(hu_str head)
         {{"pyinstrumentHTMLRenderer", 24},
          "a page of pyinstrument, for a browser; `pyinstrument -r speedscope -o NEW.json PROGRAM` writes what holdup reads"},
         {{"<title>memray", 13},
-         "a page of memray: who allocated host memory, and no trace; `holdup run -- COMMAND` records what threads and the GPU "
-         "do"},
+         "a page of memray: who allocated host memory, and no trace; `holdup run -- COMMAND` records what threads and "
+         "the GPU do"},
         {{"catapult-project/catapult", 25},
          "a page of a trace viewer, which has the trace inside; pass the trace itself: VizTracer writes it by `viztracer -o "
          "NEW.json PROGRAM`"},
