@@ -138,7 +138,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(status, 3)
         self.assertIn("pass that trace", err)
         wrong = [(sampled([((0, 9), 1)]), "names a frame that is not there"), (dict(sampled(STACKS), weights=[1]), "one weight for each sample"),
-                 (sampled([((0,), -1)]), "weights below 0"), (sampled([((0,), 0)]), "no stack with a weight"),
+                 (sampled([((0,), -1)]), "weights below 0"), (sampled([((0,), 8e18), ((0,), 2e18)]), "more than 9e18 in all"), (sampled([((0,), 0)]), "no stack with a weight"),
                  ({"type": "evented", "unit": "none", "events": [{"type": "C", "at": 0, "frame": 0}]}, "a frame is closed that is not open")]
         for profile, words in wrong:
             status, out, err = run("report", self.write("w.json", speedscope([profile], "x")), "-q")

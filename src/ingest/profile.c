@@ -11,6 +11,8 @@
 
 enum { MOST_NAME = 1024 };
 
+static const double MOST_WHOLE = 9e18; /* fits int64 */
+
 uint32_t profile_function(profile_sums *s, hu_str name, hu_str file)
 {
     char text[MOST_NAME];
@@ -55,6 +57,9 @@ int profile_add(profile_sums *s, double weight, hu_error *err)
         return hu_fail(err, HU_ELIMIT, s->file, HU_NO_OFFSET, "has more than %lld frames; raise --limit events",
                        (long long)s->limits->events);
     s->out->whole += weight;
+    if (s->out->whole > MOST_WHOLE)
+        return hu_fail(err, HU_EFORMAT, s->file, HU_NO_OFFSET,
+                       "has weights of more than 9e18 in all, which is no sum of samples");
     s->out->n_bare += n == 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t at = s->stack.at[i];
