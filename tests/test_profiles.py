@@ -134,7 +134,7 @@ class Profiles(unittest.TestCase):
         self.assertIn("These are bytes, and no times.", self.says(self.folder / "c.json"))
 
     def test_damaged_speedscope(self) -> None:
-        status, _, err = run("report", self.write("h.json", speedscope([sampled(STACKS)], "holdup 0.2.0")), "-q")
+        status, _, err = run("report", self.write("h.json", speedscope([sampled(STACKS)], "holdup 1.2")), "-q")
         self.assertEqual(status, 3)
         self.assertIn("pass that trace", err)
         wrong = [(sampled([((0, 9), 1)]), "names a frame that is not there"), (dict(sampled(STACKS), weights=[1]), "one weight for each sample"),

@@ -11,7 +11,7 @@
 double floor(double x), ldexp(double x, int n);
 
 HU_LATE_DECLARE(math, MATH)
-HU_LATE_DEFINE(math, MATH, "libm.so.6", "the mathematics")
+HU_LATE_DEFINE(math, MATH, "libm.so.6", "the mathematics", NULL)
 
 static void test_functions_are_there(void **state)
 {
@@ -69,6 +69,34 @@ static void test_one_that_is_linked(void **state)
     assert_int_equal((int)table.floor(2.5), 2);
 }
 
+static int n_begun, begins_with;
+
+static int begin(void)
+{
+    n_begun++;
+    return begins_with;
+}
+
+/* What its constructor would do at each start is done with the first use, once; where that fails, the next use tries it again. */
+static void test_one_that_begins(void **state)
+{
+    static const char *const names[] = {"floor"};
+    static void *const       ours[] = {(void *)floor};
+    void                    *table[1] = {NULL};
+    hu_late                  linked = {"libholdup-none.so.0", "It", names, table, 1, false, ours, begin};
+    hu_error                 err;
+
+    (void)state;
+    begins_with = -1;
+    assert_int_equal(hu_late_open(&linked, &err), HU_EIO);
+    assert_string_equal(err.text, "It cannot be initialized");
+    assert_false(linked.is_open);
+    begins_with = 0;
+    assert_int_equal(hu_late_open(&linked, &err), 0);
+    assert_int_equal(hu_late_open(&linked, &err), 0);
+    assert_int_equal(n_begun, 2);
+}
+
 static void ask(void *context, size_t i)
 {
     int *rc = context;
@@ -91,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_are_there), cmocka_unit_test(test_no_such_library),
         cmocka_unit_test(test_an_older_one),        cmocka_unit_test(test_one_that_is_linked),
-        cmocka_unit_test(test_all_threads_find_it),
+        cmocka_unit_test(test_one_that_begins),     cmocka_unit_test(test_all_threads_find_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
