@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { inflateSync } from "node:zlib";
-import { desktop, phone, viewsOf, visit, withPage } from "./browser.mjs";
+import { choose, desktop, phone, viewsOf, visit, withPage } from "./browser.mjs";
 import { smallJob } from "./make.mjs";
 import { examples, jsonBlock, makePage, real, runJson } from "./program.mjs";
 
@@ -105,9 +105,7 @@ test("the link that skips, and a view by its key", () =>
 test("what is chosen on the timeline is said", () =>
   withPage(job, { hash: "#/timeline" }, async (tab) => {
     await tab.waitForSelector("#timeline[data-ready]");
-    await tab.focus("canvas.timeline");
-    await tab.keyboard.press("ArrowRight");
-    await tab.waitForSelector("#timeline .info h3");
+    await choose(tab, "timeline", "ArrowRight");
     const said = await tab.textContent("body > [aria-live=polite]");
     assert.ok(said.startsWith(await tab.textContent("#timeline .info h3")), said);
     assert.match(said, /, kernel|, copy/);
@@ -129,9 +127,7 @@ for (const [colorScheme, viewport, rules] of looks) {
       for (const id of await viewsOf(tab)) {
         await visit(tab, id);
         if (id === "timeline") {
-          await tab.focus("canvas.timeline");
-          await tab.keyboard.press("ArrowRight");
-          await tab.waitForSelector("#timeline .info h3");
+          await choose(tab, "timeline", "ArrowRight");
         }
         if (id === "flame") {
           await tab.focus("canvas.flame");

@@ -71,6 +71,23 @@ export async function visit(tab, id) {
   if (["timeline", "flame", "modules"].includes(id)) await tab.waitForSelector(`#${id}[data-ready]`);
 }
 
+// A key for a canvas, until what it chose is told.  Once in some hundred runs on a crowded machine the first one is lost; what had
+// the focus then is printed.
+export async function choose(tab, id, key) {
+  const told = `#${id} .info h3`;
+  for (let tries = 3; tries > 0; tries--) {
+    await tab.focus(`canvas.${id}`);
+    await tab.keyboard.press(key);
+    try {
+      return await tab.waitForSelector(told, tries > 1 ? { timeout: 5000 } : {});
+    } catch (error) {
+      if (tries === 1) throw error;
+      console.log(`# ${key} chose nothing in ${id}: ${await tab.evaluate(() => `${document.activeElement?.outerHTML.slice(0, 80)} ${location.hash}`)}`);
+    }
+  }
+  return undefined;
+}
+
 // The table of a view, by its title: what is read of it stands in the DOM.
 export const dataTable = (tab, id, title) =>
   tab
