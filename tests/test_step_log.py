@@ -376,6 +376,16 @@ class Steps(Case):
         alike = self.of("".join(f"{r}: " + line(i, 300 + 90 * ((i + r) % 4 == 0)) for i in range(1, 30) for r in range(8)))
         self.assertNotIn("slow_rank", self.hints(alike))
 
+    def test_the_slow_rank_of_several_nodes(self) -> None:
+        """Each node's log names its ranks; lines of another form before those of the second node are no reason to forget the first."""
+        line = lambda i, r: f"{r}: {megatron(i, 1500 if r == 2 else 1000)}"
+        nodes = ["".join(line(i, r) for i in range(1, 21) for r in ranks) for ranks in (range(4), range(4, 8))]
+        for before in ("", "4: step 1 took 0.5 s\n4: step 2 took 0.5 s\n"):
+            with self.subTest(before=before):
+                told = self.ask(self.write(nodes[0], "node0.log"), self.write(before + nodes[1], "node1.log"))
+                self.assertEqual((told["step"]["count"], told["step"]["median_ns"]), (20, 1_500_000_000))
+                self.assertRegex(self.hints(told)["slow_rank"]["words"], "^Rank 2 prints times of steps that are 50 % longer than those of the other 7 ")
+
     def test_micro_steps_are_not_called_ranks(self) -> None:
         told = self.of("".join(f"step {i // 4} micro_step {i % 4} loss 1 time 0.1s\n" for i in range(200)))
         self.assertEqual(told["step"]["count"], 50)

@@ -87,8 +87,10 @@ static uint32_t run_of(const hu_log_step *step, const hu_log_step *before, hu_st
     return last->run;
 }
 
-hu_steps_reader hu_log_steps_begin(const hu_step_log *log)
+hu_steps_reader hu_log_steps_begin(hu_step_log *log)
 {
+    for (size_t i = 0; i < log->ranks.n; i++)
+        log->ranks.at[i].kept = log->ranks.at[i].ns.n;
     return (hu_steps_reader){
         .first = log->steps.n, .first_of_run = log->steps.n, .n_twins = log->n_twins, .has_falls = log->has_falls};
 }
@@ -125,7 +127,10 @@ bool hu_log_steps_add(hu_steps_reader *r, hu_log_step step, hu_line_kind kind, h
 void hu_log_steps_drop(hu_steps_reader *r, hu_step_log *log)
 {
     log->steps.n = r->first_of_run = r->first;
-    log->ranks.n = 0;
+    for (size_t i = 0; i < log->ranks.n; i++)
+        log->ranks.at[i].ns.n = log->ranks.at[i].kept;
+    while (log->ranks.n && log->ranks.at[log->ranks.n - 1].ns.n == 0)
+        log->ranks.n--;
     log->n_twins = r->n_twins;
     log->has_falls = r->has_falls;
     r->leader = (hu_log_step){0};
@@ -154,6 +159,6 @@ bool hu_log_steps_join(const hu_steps_reader *r, hu_step_log *log)
             steps[i].ns = steps[k].ns;
     }
     log->steps.n = first;
-    log->has_rank_files = true;
+    log->has_rank_files |= steps[first].rank < 0; /* a node's log may name several ranks in its lines */
     return true;
 }

@@ -15,7 +15,7 @@ typedef struct {
 } hu_steps_reader;
 
 /* At the beginning of a file. */
-hu_steps_reader hu_log_steps_begin(const hu_step_log *log);
+hu_steps_reader hu_log_steps_begin(hu_step_log *log);
 
 /*
  * Adds `step`, whose line and at_ns (Unix time that the log printed last, as it printed it; 0 none) are filled, unless

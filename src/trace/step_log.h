@@ -73,6 +73,7 @@ typedef struct {
 typedef struct {
     hu_str file;        /* its name; "": the rank is known */
     HU_VEC(int64_t) ns; /* of its steps, without a unit as in hu_log_step; n is 0 of a rank without lines */
+    size_t kept;        /* of these, before the file that is read */
 } hu_log_rank;
 
 /* A text that was said several times. */
