@@ -123,7 +123,7 @@ class Screens(Case):
             self.show(name, keys=(str(page),), shows="late" if name == "ranks" else shows, width=100)
 
     def test_help(self) -> None:
-        self.show("help", keys=("3", "h"), shows="Columns: Jobs", height=40)
+        self.show("help", keys=("3", "h"), shows="  its name", height=40)  # the last line that is drawn
 
     def test_help_fits(self) -> None:
         """No explanation of a column is cut at 80 columns."""
