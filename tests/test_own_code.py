@@ -58,6 +58,16 @@ class Frames(unittest.TestCase):
         _, text = self.answer()
         self.assertIn("Longest itself is a.py(9): work: 500 ms of the main thread's 530 ms", text)
 
+    def test_frames_that_wait(self) -> None:
+        """What waits is told as waiting: no code could be faster."""
+        self.frame("a.py(3): serve", 0, 500000)
+        for i in range(5):
+            self.frame("threading.py(288): wait", 100 + i * 100000, 99000)
+        _, text = self.answer()
+        self.assertIn("waiting for requests, queues, locks or other threads takes", text)
+        self.assertNotIn("Longest itself", text)
+        self.assertNotIn("How much faster", text)
+
     def test_operators_say_more(self) -> None:
         self.loop(10, 50000)
         for i in range(10):

@@ -276,7 +276,8 @@ static hu_named say_host(const hu_digest *d, const hu_step_time *t, const char *
              : is_waiting(t, role)                                                    ? wait_cpu_words
                                                                                       : cpu_words[role],
              s.pct, step_words(d), s.of);
-    say_own_code(d, v);
+    if (role == HU_ROLE_CPU_EXEC && !is_waiting(t, role))
+        say_own_code(d, v);
     say_unknown(d, t, v);
     return (hu_named){is_waiting(t, role) ? HU_TOPIC_WAITS : topics[role], t->role_ns[role] / t->step_ns};
 }
@@ -401,7 +402,7 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_named named, 
         return; /* what it waits for is named, and is no work of its own */
     if (f->n == 0 && !d->breakdown.has_device && is_unknown(d, hu_digest_step_time(d), HU_ROLE_OTHER))
         return; /* that nobody can tell is said */
-    if (f->n == 0 && f->is_trusted && d->own_code.name.n)
+    if (f->n == 0 && f->is_trusted && named.topic == HU_TOPIC_CODE && d->own_code.name.n)
         snprintf(v->text + n, room, " How much faster that code could be is not in a trace.");
     else if (!best && f->n && f->at[0].rule == HU_RULE_CAPTURE)
         snprintf(

@@ -93,10 +93,10 @@ bool hu_steps_is_mark(const hu_steps *steps, hu_str name);
 /* With is_cut: "any step", "any step but the warm-up" or "the selected steps", whose GPU operations may be missing. */
 const char *hu_steps_cut_words(const hu_steps *steps);
 
-/* "ProfilerStep", "annotation", "structure", "none" */
 /* Is it one of the numbered marks that are the steps: "step 10"? */
 bool hu_steps_has_name(const hu_steps *steps, hu_str name);
 
+/* "ProfilerStep", "annotation", "structure", "none" */
 const char *hu_step_source_name(hu_step_source source);
 
 #endif

@@ -37,7 +37,7 @@ static hu_log_step *find_ranked(const hu_steps_reader *r, const hu_log_step *ste
     return &log->steps.at[from];
 }
 
-/* Ranks write in any order; whether numbers fall back is told by those of the rank that wrote first. */
+/* Ranks write in any order, so only the numbers of the rank that wrote first show whether they fall back. */
 static bool falls_back(hu_steps_reader *r, const hu_log_step *step)
 {
     bool is_back;

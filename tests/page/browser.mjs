@@ -71,8 +71,7 @@ export async function visit(tab, id) {
   if (["timeline", "flame", "modules"].includes(id)) await tab.waitForSelector(`#${id}[data-ready]`);
 }
 
-// A key for a canvas, until what it chose is told.  Once in some hundred runs on a crowded machine the first one is lost; what had
-// the focus then is printed.
+// A key for a canvas, until what it chose is told.  The first one was once lost, nobody knows why: what had the focus is printed.
 export async function choose(tab, id, key) {
   const told = `#${id} .info h3`;
   for (let tries = 3; tries > 0; tries--) {
