@@ -40,17 +40,7 @@ static bool measure_kind(const hu_log_rates *rates, int kind, hu_arena *arena, h
     for (size_t i = 0; i < rates->at.n; i++) {
         const hu_log_rate *r = &rates->at.at[i];
         const double       ns = r->per_s[kind] > 0 ? hu_log_rate_of(r->per_s[kind]) : 0;
-        const hu_log_step  step = {.epoch = -1,
-                                   .iteration = r->iteration,
-                                   .ns = ns < 9e18 ? llround(ns) : 0,
-                                   .covers = 1,
-                                   .batch = NAN,
-                                   .tokens = NAN,
-                                   .samples = NAN,
-                                   .tflops = NAN,
-                                   .per_s = NAN,
-                                   .line = r->line,
-                                   .rank = -1};
+        const hu_log_step  step = hu_log_step_of(r->iteration, ns < 9e18 ? llround(ns) : 0, r->line);
 
         log.has_falls |= log.steps.n && step.iteration <= log.steps.at[log.steps.n - 1].iteration;
         if (step.ns > 0 && !hu_vec_push(arena, &log.steps, step))

@@ -220,20 +220,11 @@ static hu_bar_series *series_of(hu_bars_reader *r, const bar *b)
 /* Steps of the bar up to where it is. */
 static bool take(hu_bar_series *s, double seconds, int64_t now_ns, hu_arena *arena)
 {
-    const int64_t     covers = s->n - s->taken;
-    const hu_log_step step = {.epoch = -1,
-                              .iteration = s->epoch * s->total + s->n,
-                              .ns = llround(seconds / (double)covers * 1e9),
-                              .covers = covers,
-                              .batch = NAN,
-                              .tokens = NAN,
-                              .samples = NAN,
-                              .tflops = NAN,
-                              .per_s = NAN,
-                              .line = s->line,
-                              .rank = -1,
-                              .at_ns = now_ns};
+    const int64_t covers = s->n - s->taken;
+    hu_log_step   step = hu_log_step_of(s->epoch * s->total + s->n, llround(seconds / (double)covers * 1e9), s->line);
 
+    step.covers = covers;
+    step.at_ns = now_ns;
     if (s->total > INT64_C(1000000000000) || s->epoch > 1000000)
         return true;
     s->sum_s += seconds;

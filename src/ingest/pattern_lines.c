@@ -41,8 +41,7 @@ bool hu_pattern_line(const regex_t *pattern, hu_str line, hu_log_step *step)
     double     number, seconds;
     bool       is_bare;
 
-    *step = (hu_log_step){
-        .covers = 1, .epoch = -1, .rank = -1, .batch = NAN, .tokens = NAN, .samples = NAN, .tflops = NAN, .per_s = NAN};
+    *step = hu_log_step_of(0, 0, 0);
     if (regexec(pattern, line.p, HU_COUNT(found), found, 0) != 0)
         return false;
     if (!hu_parse_i64(group(line, found, 1), &step->iteration) || !hu_parse_f64(group(line, found, 2), &number))

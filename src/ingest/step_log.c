@@ -2,8 +2,6 @@
  * step_log.c - each line goes to the readers of what it may tell; behind the last, others judge what lines leave open. */
 #include "ingest/step_log.h"
 
-#include <math.h>
-
 #include "ingest/autotuning.h"
 #include "ingest/bar_lines.h"
 #include "ingest/call_lines.h"
@@ -105,19 +103,9 @@ static bool take_pattern(reader *r, hu_str line)
 /* Newer versions of DeepSpeed print their lines of steps only at another level of logging; these are one for each step. */
 static bool add_sum(reader *r, int64_t ns)
 {
-    const hu_log_step step = {.iteration = (int64_t)r->sums.n + 1,
-                              .ns = ns,
-                              .covers = 1,
-                              .epoch = -1,
-                              .rank = -1,
-                              .batch = NAN,
-                              .tokens = NAN,
-                              .samples = NAN,
-                              .tflops = NAN,
-                              .per_s = NAN,
-                              .line = r->line,
-                              .at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns};
+    hu_log_step step = hu_log_step_of((int64_t)r->sums.n + 1, ns, r->line);
 
+    step.at_ns = r->now_ns && !r->out->has_zone ? hu_log_time_here(r->now_ns) : r->now_ns;
     return hu_vec_push(r->arena, &r->sums, step);
 }
 

@@ -3,6 +3,7 @@
 #ifndef HU_TRACE_STEP_LOG_H
 #define HU_TRACE_STEP_LOG_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -34,6 +35,22 @@ typedef struct {
     bool     is_vague; /* nor whether that is of one step, or of all since the line before */
     double   unit_s;   /* seconds of the unit that it says; 0 */
 } hu_log_step;
+
+/* A step of which its line tells no more; all else is 0 or not told. */
+static inline hu_log_step hu_log_step_of(int64_t iteration, int64_t ns, uint64_t line)
+{
+    return (hu_log_step){.epoch = -1,
+                         .iteration = iteration,
+                         .ns = ns,
+                         .covers = 1,
+                         .batch = NAN,
+                         .tokens = NAN,
+                         .samples = NAN,
+                         .tflops = NAN,
+                         .per_s = NAN,
+                         .line = line,
+                         .rank = -1};
+}
 
 /* How the unit of times that say none is known. */
 typedef enum {
